@@ -297,14 +297,15 @@ def _steps(text: str) -> list[str]:
 
 def _hostile(document: dict[str, Any]) -> dict[str, Any]:
     """Return the document with hostile text in every free-text column: names, titles, reasons and fields."""
-    bent = {
+    columns_by_table = {
         "approval_types": ("title", "description", "policy_ref"),
         "requests": ("subject", "justification", "ticket_ref"),
         "decisions": ("reason", "reason_code", "reason_ref"),
         "notes": ("body",),
     }
     changed = {
-        name: [{**row, **dict.fromkeys(columns, HOSTILE)} for row in document[name]] for name, columns in bent.items()
+        name: [{**row, **dict.fromkeys(columns, HOSTILE)} for row in document[name]]
+        for name, columns in columns_by_table.items()
     }
     for row in changed["requests"]:
         row["fields"] = {**row["fields"], HOSTILE: HOSTILE}

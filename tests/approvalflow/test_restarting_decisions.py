@@ -24,12 +24,12 @@ from tests.approvalflow.builders import (
 from tests.approvalflow.conftest import Start
 
 DAY = 24 * 60
-ASKS = reaction_row(kind="request_info", reason_code="contract", reason="Which contract is it?")
+INFO_REQUEST = reaction_row(kind="request_info", reason_code="contract", reason="Which contract is it?")
 
 
-async def _asked(start: Start, **changed: Any) -> ServiceHarness:
+async def _start_with_question(start: Start, **changed: Any) -> ServiceHarness:
     """Return an ApprovalFlow in which the approver has asked for information on APR-1."""
-    flow = await start(a_seed(reactions=[ASKS], **changed))
+    flow = await start(a_seed(reactions=[INFO_REQUEST], **changed))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)
     return flow
@@ -40,7 +40,7 @@ async def _status(flow: ServiceHarness, request_id: str = "APR-1") -> str:
 
 
 async def test_a_request_with_an_open_question_waits_for_the_answer(start: Start) -> None:
-    flow = await _asked(start)
+    flow = await _start_with_question(start)
     approval = (await flow.get("/approvals/APR-1")).json()
     assert (approval["status"], approval["decided_at"]) == ("info_requested", None)
     assert approval["decisions"][0]["reason"] == "Which contract is it?"
@@ -49,7 +49,7 @@ async def test_a_request_with_an_open_question_waits_for_the_answer(start: Start
 
 
 async def test_information_is_merged_before_the_decision(start: Start) -> None:
-    flow = await _asked(start)
+    flow = await _start_with_question(start)
     answer = await flow.post("/approvals/APR-1/information", json={"fields": {"is_urgent": True}})
     assert answer.status_code == 200
     assert answer.json()["status"] == "pending"
@@ -59,7 +59,7 @@ async def test_information_is_merged_before_the_decision(start: Start) -> None:
 
 
 async def test_an_answer_does_not_change_the_submitted_justification_and_fields(start: Start) -> None:
-    flow = await _asked(start)
+    flow = await _start_with_question(start)
     answer = await flow.post("/approvals/APR-1/information", json={"answer": "It is contract REC-12."})
     assert (answer.json()["justification"], answer.json()["fields"]) == (WHY, FIELDS)
 
@@ -77,7 +77,7 @@ async def test_an_answer_does_not_change_the_submitted_justification_and_fields(
     ],
 )
 async def test_invalid_information_is_rejected(start: Start, given: dict[str, Any], status: int, code: str) -> None:
-    flow = await _asked(start)
+    flow = await _start_with_question(start)
     answer = await flow.post("/approvals/APR-1/information", json=given)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert await _status(flow) == "info_requested"
@@ -91,7 +91,7 @@ async def test_information_that_was_not_requested_is_rejected(flow: ServiceHarne
 
 async def test_a_raised_amount_is_over_the_approvers_limit(start: Start) -> None:
     small = {**FIELDS, "cost_cents": 400_000}
-    flow = await start(a_seed(reactions=[ASKS]))
+    flow = await start(a_seed(reactions=[INFO_REQUEST]))
     await flow.post("/approvals", json=submission(approver_id=CONTROLLER, fields=small))
     await flow.advance(minutes=DAY)
     await flow.post("/approvals/APR-1/information", json={"fields": {"cost_cents": 600_000}})
@@ -101,7 +101,7 @@ async def test_a_raised_amount_is_over_the_approvers_limit(start: Start) -> None
 
 
 async def test_the_amount_cannot_be_changed_after_the_first_approval(start: Start) -> None:
-    flow = await start(a_seed(reactions=[{**ASKS, "n": 2}]))
+    flow = await start(a_seed(reactions=[{**INFO_REQUEST, "n": 2}]))
     await flow.post("/approvals", json=submission(fields={**FIELDS, "cost_cents": 20_000_000}))
     await flow.advance(minutes=DAY)
     assert await _status(flow) == "info_requested"
@@ -113,7 +113,7 @@ async def test_the_amount_cannot_be_changed_after_the_first_approval(start: Star
 
 
 async def test_a_question_can_expire(start: Start) -> None:
-    flow = await _asked(start)
+    flow = await _start_with_question(start)
     await flow.advance(minutes=5 * DAY)
     assert await _status(flow) == "expired"
     answer = await flow.post("/approvals/APR-1/information", json={"fields": {"score": 90}})
@@ -179,7 +179,7 @@ async def test_a_colleagues_request_can_be_escalated(start: Start) -> None:
 
 
 async def test_a_request_with_an_open_question_cannot_be_escalated(start: Start) -> None:
-    flow = await _asked(start, delegations=[delegation_row()])
+    flow = await _start_with_question(start, delegations=[delegation_row()])
     answer = await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
     assert (answer.status_code, answer.json()["code"]) == (409, "information-outstanding")
 
@@ -226,7 +226,7 @@ async def test_a_decision_scheduled_before_an_escalation_is_not_made(start: Star
 
 
 async def test_an_escalation_does_not_consume_a_planned_decision(start: Start) -> None:
-    flow = await start(a_seed(reactions=[ASKS], delegations=[delegation_row()]))
+    flow = await start(a_seed(reactions=[INFO_REQUEST], delegations=[delegation_row()]))
     await flow.post("/approvals", json=submission())
     await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
     await flow.advance(minutes=DAY)
@@ -234,7 +234,7 @@ async def test_an_escalation_does_not_consume_a_planned_decision(start: Start) -
 
 
 async def test_each_decision_has_a_separate_delay(start: Start) -> None:
-    flow = await start(a_seed(reactions=[ASKS], traits=[{"id": CFO, "min_minutes": 1, "max_minutes": 400}]))
+    flow = await start(a_seed(reactions=[INFO_REQUEST], traits=[{"id": CFO, "min_minutes": 1, "max_minutes": 400}]))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)
     await flow.post("/approvals/APR-1/information", json={"fields": {"score": 90}})

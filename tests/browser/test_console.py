@@ -60,8 +60,8 @@ def play(url: str, begun: dict[str, Any], most: int = 200) -> None:
         async with httpx.AsyncClient(base_url=url, timeout=30) as client:
             await episode_client.solve(client, begun, SCENARIO, most)
 
-    with ThreadPoolExecutor(1) as aside:  # Playwright occupies the event loop of this thread
-        aside.submit(asyncio.run, played()).result()
+    with ThreadPoolExecutor(1) as executor:  # Playwright occupies the event loop of this thread
+        executor.submit(asyncio.run, played()).result()
 
 
 def test_the_viewer_shows_the_screenshots_of_an_episode_in_a_strip(page: Any, runtime: str) -> None:

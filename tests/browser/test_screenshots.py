@@ -187,14 +187,14 @@ async def test_forked_and_restored_episodes_start_at_the_desk_with_all_looks(env
     seen = [_shown((await one.call_tool("browser_scroll", dy=0)).observation) for one in (fork, env)]
     assert seen[0] == seen[1]
     assert (seen[0].address, "09:00 UTC" in seen[0].snapshot) == ("/", True)
-    went_on = (await env.resume()).observation
-    assert _shown(went_on) == seen[1]
+    resumed = (await env.resume()).observation
+    assert _shown(resumed) == seen[1]
 
 
 async def test_no_screenshot_shows_the_return(env: CompanyOSEnv) -> None:
     await env.reset(**TASK, modality="screenshot")
     over = await env.call_tool("finish", outcome="done", summary="Looked around.")
     assert over.done
-    anew = _shown((await env.resume()).observation).snapshot
-    assert "The episode is over" in anew
-    assert "return" not in anew
+    resumed = _shown((await env.resume()).observation).snapshot
+    assert "The episode is over" in resumed
+    assert "return" not in resumed

@@ -152,9 +152,9 @@ def test_side_effects_are_taken_from_the_verdict(tmp_path: Path) -> None:
     check = CheckVerdict(
         id="nothing_else_changed", passed=False, entity="desk.tickets[T-2]", expected="unchanged", found="added"
     )
-    spoilt = EpisodeVerdict(success=False, potential=0.0, damage=(), rejections=0, checks=(check,))
-    harmed = spoilt.model_copy(update={"damage": ("vendor deleted",)})
-    for trial, judged in enumerate((verdict(), verdict(), spoilt, harmed), start=1):
+    failed = EpisodeVerdict(success=False, potential=0.0, damage=(), rejections=0, checks=(check,))
+    damaged = failed.model_copy(update={"damage": ("vendor deleted",)})
+    for trial, judged in enumerate((verdict(), verdict(), failed, damaged), start=1):
         a_run(tmp_path, trial=trial, verdict=judged)
     row = row_of(tmp_path)
     assert (row.side_effects, row.damage, row.trials) == (0.5, 0.25, 4)

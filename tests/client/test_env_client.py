@@ -107,14 +107,14 @@ async def test_an_unreachable_server_is_a_connection_error() -> None:
 
 async def test_a_response_may_take_minutes_unless_the_caller_sets_another_limit(tiny_url: str) -> None:
     assert CompanyOSEnv(base_url=tiny_url)._message_timeout == MESSAGE_TIMEOUT_S
-    async with serve(_stay_silent, "127.0.0.1", 0) as server:
+    async with serve(_never_respond, "127.0.0.1", 0) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         async with CompanyOSEnv(base_url=f"http://127.0.0.1:{port}", message_timeout_s=0.05) as env:
             with pytest.raises(TimeoutError):
                 await env.reset(seed=1)
 
 
-async def _stay_silent(connection: ServerConnection) -> None:
+async def _never_respond(connection: ServerConnection) -> None:
     await connection.wait_closed()
 
 

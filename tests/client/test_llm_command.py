@@ -15,7 +15,7 @@ from tests.client.llm_scripts import EVERY_API, ScriptedReplies, text_message, t
 from tests.client.test_llm_apis import USAGES
 
 RUNNER = CliRunner()
-ASKING = ["eval", "--policy", "llm", "--model", "m-1"]
+EVAL_LLM = ["eval", "--policy", "llm", "--model", "m-1"]
 DONE = tool_call_message(("add", {"amount": 3}), ("finish", {}))
 
 
@@ -32,18 +32,18 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         (["eval", "--policy", "llm"], "--policy llm needs --model NAME"),
         (["eval", "--policy", "noop", "--model", "m-1"], "--model and --dry-run need --policy llm"),
         (["eval", "--policy", "noop", "--dry-run"], "--model and --dry-run need --policy llm"),
-        (ASKING, "OPENAI_API_KEY is not set; https://api.openai.com/v1 requires a key"),
-        ([*ASKING, "--api", "anthropic"], "ANTHROPIC_API_KEY is not set; https://api.anthropic.com requires a key"),
-        ([*ASKING, "--api", "gemini"], "api must be one of chat, responses, anthropic; got 'gemini'"),
-        ([*ASKING, "--base-url", "localhost:8080"], "base_url must be an HTTP URL"),
-        ([*ASKING, "--base-url", "https://me:pass@host/v1"], "base_url must not contain credentials"),
-        ([*ASKING, "--base-url", "https://host/v1?key=1"], "base_url must not contain credentials"),
-        ([*ASKING, "--base-url", "http://h/v1", "--price-in", "1"], "the cost requires both prices"),
-        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body must be valid JSON:"),
-        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body must be a JSON object"),
-        ([*ASKING, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be set"),
-        ([*ASKING, "--base-url", "http://h/v1", "--max-cost", "1"], "--max-cost needs --price-in and --price-out"),
-        ([*ASKING, "--base-url", "http://h/v1", "--episode-max-cost", "1"], "a limit of the cost requires prices"),
+        (EVAL_LLM, "OPENAI_API_KEY is not set; https://api.openai.com/v1 requires a key"),
+        ([*EVAL_LLM, "--api", "anthropic"], "ANTHROPIC_API_KEY is not set; https://api.anthropic.com requires a key"),
+        ([*EVAL_LLM, "--api", "gemini"], "api must be one of chat, responses, anthropic; got 'gemini'"),
+        ([*EVAL_LLM, "--base-url", "localhost:8080"], "base_url must be an HTTP URL"),
+        ([*EVAL_LLM, "--base-url", "https://me:pass@host/v1"], "base_url must not contain credentials"),
+        ([*EVAL_LLM, "--base-url", "https://host/v1?key=1"], "base_url must not contain credentials"),
+        ([*EVAL_LLM, "--base-url", "http://h/v1", "--price-in", "1"], "the cost requires both prices"),
+        ([*EVAL_LLM, "--base-url", "http://h/v1", "--extra-body", "{"], "--extra-body must be valid JSON:"),
+        ([*EVAL_LLM, "--base-url", "http://h/v1", "--extra-body", "[]"], "--extra-body must be a JSON object"),
+        ([*EVAL_LLM, "--base-url", "http://h/v1", "--extra-body", '{"tools": []}'], "tools cannot be set"),
+        ([*EVAL_LLM, "--base-url", "http://h/v1", "--max-cost", "1"], "--max-cost needs --price-in and --price-out"),
+        ([*EVAL_LLM, "--base-url", "http://h/v1", "--episode-max-cost", "1"], "a limit of the cost requires prices"),
         (["eval", "--policy", "noop", "--resume"], "--resume and --overwrite need --out DIR"),
     ],
 )
@@ -69,7 +69,7 @@ def test_key_and_base_url_are_those_of_the_provider(tiny_url: str, api: str, mon
     with StubServer(ScriptedReplies(DONE)) as stub:
         monkeypatch.setenv(f"{own}_BASE_URL", stub.url if api == "anthropic" else f"{stub.url}/v1")
         options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--api", api]
-        answer = RUNNER.invoke(app, [*ASKING, *options])
+        answer = RUNNER.invoke(app, [*EVAL_LLM, *options])
     assert answer.exit_code == 0, answer.output
     assert stub.received[0].headers["x-api-key" if api == "anthropic" else "authorization"].endswith("sk-own")
     assert not [value for value in stub.received[0].headers.values() if "sk-other" in value]
@@ -78,7 +78,9 @@ def test_key_and_base_url_are_those_of_the_provider(tiny_url: str, api: str, mon
 def test_the_base_url_of_the_messages_api_may_end_in_its_version(tiny_url: str) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--api", "anthropic"]
     with StubServer(ScriptedReplies(DONE)) as stub:
-        answers = [RUNNER.invoke(app, [*ASKING, *options, "--base-url", stub.url + end]) for end in ("", "/v1", "/v1/")]
+        answers = [
+            RUNNER.invoke(app, [*EVAL_LLM, *options, "--base-url", stub.url + end]) for end in ("", "/v1", "/v1/")
+        ]
     assert [answer.exit_code for answer in answers] == [0, 0, 0]
     assert {received.path for received in stub.received} == {""}
 
@@ -93,7 +95,7 @@ def test_cached_and_reasoning_tokens_are_shown_below_the_table_and_cost_less(tin
     options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--api", api]
     prices = ["--price-in", "3", "--price-out", "15", "--price-cached", "0.3", "--price-cache-write", "3.75"]
     with StubServer(Cached()) as stub:
-        answer = RUNNER.invoke(app, [*ASKING, *options, *prices, "--base-url", stub.url])
+        answer = RUNNER.invoke(app, [*EVAL_LLM, *options, *prices, "--base-url", stub.url])
     assert answer.exit_code == 0, answer.output
     assert "tokens of m-1: 60 read from the cache, 30 written to it, 8 of reasoning" in answer.stdout
     [sums] = [line.split() for line in answer.stdout.splitlines() if line.split()[:3] == ["m-1", "1", "episode"]]
@@ -104,7 +106,7 @@ def test_totals_and_means_are_shown_below_the_table(tiny_url: str) -> None:
     with StubServer(ScriptedReplies(DONE)) as stub:
         options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--chaos", "0", "--chaos", "1", "--url", tiny_url]
         prices = ["--price-in", "2.5", "--price-out", "10"]
-        answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options, *prices])
+        answer = RUNNER.invoke(app, [*EVAL_LLM, "--base-url", stub.url, *options, *prices])
     assert answer.exit_code == 0, answer.output
     rows = [line.split() for line in answer.stdout.splitlines()]
     [sums] = [row for row in rows if row[:3] == ["m-1", "2", "episodes"]]
@@ -118,14 +120,14 @@ def test_content_dropped_from_the_context_is_reported_below_the_table(tiny_url: 
     quiet = [tool_call_message(("add", {"amount": 0})) for _ in range(12)]
     with StubServer(ScriptedReplies(*quiet, DONE)) as stub:
         options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--context-limit", "1200", "--url", tiny_url]
-        answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options])
+        answer = RUNNER.invoke(app, [*EVAL_LLM, "--base-url", stub.url, *options])
     assert re.search(r"dropped to save context: \d+ tool results? and \d+ turns?, from request \d+ on", answer.stdout)
 
 
 def test_a_model_that_gives_up_is_reported(tiny_url: str) -> None:
     with StubServer(ScriptedReplies(text_message("Hello."))) as stub:
         options = ["--scenario", "tiny", "-n", "1", "--url", tiny_url, "--base-url", stub.url]
-        answer = RUNNER.invoke(app, [*ASKING, *options])
+        answer = RUNNER.invoke(app, [*EVAL_LLM, *options])
     assert answer.exit_code == 0, answer.output
     assert "note: m-1 gave up 1 of 1 episodes" in answer.stderr
 
@@ -136,7 +138,7 @@ def test_a_run_stopped_by_an_endpoint_error_is_reported_stored_and_can_be_resume
     options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
     kept = ["--out", str(tmp_path / "run")]
     with StubServer(ScriptedReplies(DONE, error_reply(401, "Your key has expired."), DONE)) as stub:
-        received = [*ASKING, "--base-url", stub.url, *options, *kept]
+        received = [*EVAL_LLM, "--base-url", stub.url, *options, *kept]
         first = RUNNER.invoke(app, received)
         again = RUNNER.invoke(app, [*received, "--resume"])
     assert first.exit_code == 1, first.output
@@ -164,7 +166,7 @@ def test_a_run_stops_at_a_limit_and_can_be_resumed_without_it(
     options = ["--scenario", "tiny", "--seed", "3", "-n", "3", "--parallel", "1", "--url", tiny_url]
     prices = limit[2:]
     with StubServer(ScriptedReplies(DONE)) as stub:
-        received = [*ASKING, "--base-url", stub.url, *options, "--out", str(tmp_path / "run"), *prices]
+        received = [*EVAL_LLM, "--base-url", stub.url, *options, "--out", str(tmp_path / "run"), *prices]
         first = RUNNER.invoke(app, [*received, *limit[:2]])
         same = RUNNER.invoke(app, [*received, *limit[:2], "--resume"])
         again = RUNNER.invoke(app, [*received, "--resume"])
@@ -188,7 +190,7 @@ def test_a_run_stops_at_a_limit_and_can_be_resumed_without_it(
 def test_an_episode_is_given_up_at_a_limit(tiny_url: str, tmp_path: Path, limit: list[str], message: str) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
     with StubServer(ScriptedReplies(tool_call_message(("add", {"amount": 0})))) as stub:
-        answer = RUNNER.invoke(app, [*ASKING, "--base-url", stub.url, *options, *limit])
+        answer = RUNNER.invoke(app, [*EVAL_LLM, "--base-url", stub.url, *options, *limit])
     assert answer.exit_code == 0, answer.output
     assert len(stub.received) == 1
     (record,) = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
@@ -198,7 +200,7 @@ def test_an_episode_is_given_up_at_a_limit(tiny_url: str, tmp_path: Path, limit:
 def test_resuming_with_another_model_is_a_usage_error(tiny_url: str, tmp_path: Path) -> None:
     options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
     with StubServer(ScriptedReplies(DONE)) as stub:
-        received = [*ASKING, "--base-url", stub.url, *options]
+        received = [*EVAL_LLM, "--base-url", stub.url, *options]
         assert RUNNER.invoke(app, received).exit_code == 0
         answer = RUNNER.invoke(app, [*received, "--resume", "--temperature", "0.7"])
     assert answer.exit_code == 2

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from companyos.log_file import MAX_KEPT_LOGS, LogFile
-from tests.client.test_up_keep import _take_step, _url, kept_up
+from tests.client.test_up_keep import _take_step, _url, running_up
 
 pytestmark = pytest.mark.integration
 
@@ -23,14 +23,14 @@ def companyos(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_damaged_kept_episode_is_reported_and_restored_after_a_repair(tmp_path: Path) -> None:
-    with kept_up(tmp_path) as message:
+    with running_up(tmp_path) as message:
         _take_step(message)
         seed = re.search(r"seed (\d+)", message)
     assert seed is not None
     (manifest,) = (tmp_path / "companyos" / "gateway" / "episodes").glob("*/manifest.json")
     whole = manifest.read_bytes()
     manifest.write_bytes(whole[:100])
-    with kept_up(tmp_path) as message:
+    with running_up(tmp_path) as message:
         assert "'main' is in quarantine" in message
         assert "1 item in quarantine" in message
         log = re.search(r"log +(/\S+)", message)
@@ -46,7 +46,7 @@ def test_a_damaged_kept_episode_is_reported_and_restored_after_a_repair(tmp_path
         moved.write_bytes(whole)
         restored = companyos("quarantine", "restore", "main", "--url", url)
         assert restored.returncode == 0, restored.stderr
-    with kept_up(tmp_path) as message:
+    with running_up(tmp_path) as message:
         assert f"episode     main: vendor_onboarding, seed {seed[1]}, step 1" in message
         assert "in quarantine" not in message
 

@@ -53,7 +53,7 @@ COSTS = {
     StepKind.INVALID_CALL: STEP_COST + INVALID_CALL_COST,
     StepKind.PLANNED_FAULT: STEP_COST,
 }
-STATIONS = [
+MILESTONES = [
     "missing priority",
     "unverified ticket",
     "expired compliance score",
@@ -80,7 +80,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def test_the_demo_passes_the_five_milestones_and_compares_three_policies(url: str) -> None:
     message = run("demo", "-n", "3", "--url", url)
-    for number, milestone in enumerate(STATIONS, start=1):
+    for number, milestone in enumerate(MILESTONES, start=1):
         assert f"▶ {number} {milestone}:" in message
         assert f"✔ {number} {milestone}:" in message
     assert "5 of 5 milestones passed" in message

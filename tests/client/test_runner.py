@@ -43,7 +43,7 @@ ADD_1, ADD_2 = ("add", {"amount": 1}), ("add", {"amount": 2})
 
 
 async def test_changes_of_a_policy_to_responses_or_arguments_are_not_recorded(tiny_url: str) -> None:
-    class Scribbling:
+    class MutatingPolicy:
         name = "scribbling"
 
         async def play(self, task: TaskView, call: Call) -> None:
@@ -53,7 +53,7 @@ async def test_changes_of_a_policy_to_responses_or_arguments_are_not_recorded(ti
             arguments["amount"] = 99
 
     async with CompanyOSEnv(base_url=tiny_url) as env:
-        played = await play_episode(env, a_plan(), Scribbling())
+        played = await play_episode(env, a_plan(), MutatingPolicy())
     assert (played.steps[0].arguments, played.steps[0].result) == ({"amount": 1}, {"total": 1})
 
 

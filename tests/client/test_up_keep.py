@@ -29,7 +29,7 @@ STOP_WITHIN_S = 15.0
 
 
 @contextmanager
-def kept_up(home: Path, *options: str) -> Iterator[str]:
+def running_up(home: Path, *options: str) -> Iterator[str]:
     """Run `up --keep` with its own data folder below `home`, and yield its output."""
     command = [sys.executable, "-m", "companyos", "up", "--keep", "--port", "0", *options]
     environment = {**os.environ, "XDG_DATA_HOME": str(home)}
@@ -70,14 +70,14 @@ def _take_step(message: str) -> dict[str, Any]:
 def test_a_kept_episode_continues_after_a_restart_and_its_folder_is_locked(
     tmp_path: Path,
 ) -> None:
-    with kept_up(tmp_path) as message:
+    with running_up(tmp_path) as message:
         assert f"{tmp_path}/companyos" in message
         _check_folder_in_use(tmp_path / "companyos")
         assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", message)
         seed = re.search(r"seed (\d+)", message)
         first = _take_step(message)
         assert first["observation"]["error"] is None
-    with kept_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as message:
+    with running_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as message:
         assert seed is not None
         assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in message
         again = _take_step(message)

@@ -67,7 +67,7 @@ class Target:
         yield from ((f"query of {name}", self._with(query=made)) for name, made in queries.items())
         for known in self.queries:
             yield from (
-                (f"{known}= of {name}", self._with(query=_behind(f"{known}=".encode(), made)))
+                (f"{known}= of {name}", self._with(query=_with_prefix(f"{known}=".encode(), made)))
                 for name, made in texts.items()
             )
         yield "many headers", self._with_headers(headers)
@@ -150,5 +150,5 @@ def _members(document: dict[str, Any]) -> dict[tuple[str, str], Sequence[str]]:
     return found
 
 
-def _behind(before: bytes, made: Input) -> Input:
+def _with_prefix(before: bytes, made: Input) -> Input:
     return lambda size: before + quote(made(size)).encode()

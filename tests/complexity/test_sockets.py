@@ -51,6 +51,6 @@ async def test_messages_on_every_socket_take_linear_time(
 
 def _asked(socket: Socket, made: Input) -> Any:
     async def run(size: int) -> None:
-        await socket.ask(made(size).decode())
+        await socket.exchange(made(size).decode())
 
     return run

@@ -88,7 +88,7 @@ def _copy(
     )
 
 
-def _said(**altered: Any) -> Forge:
+def _with_altered_context(**altered: Any) -> Forge:
     """Return a function that alters the context and leaves the signature unchanged."""
 
     def forge(request: httpx.Request) -> httpx.Request:
@@ -100,7 +100,7 @@ def _said(**altered: Any) -> Forge:
     return forge
 
 
-def _signed_by_somebody(request: httpx.Request) -> httpx.Request:
+def _signed_with_another_key(request: httpx.Request) -> httpx.Request:
     signature = sign(
         b"another key",
         audience="x",
@@ -121,18 +121,18 @@ FORGERIES: dict[str, Forge] = {
     "a signature with one digit changed": lambda call: _copy(
         call, {SIGNATURE: call.headers[SIGNATURE][:-1] + format(int(call.headers[SIGNATURE][-1], 16) ^ 1, "x")}
     ),
-    "a signature of somebody else": _signed_by_somebody,
+    "a signature of somebody else": _signed_with_another_key,
     "another method": lambda call: _copy(call, method="DELETE" if call.method != "DELETE" else "POST"),
     "another path": lambda call: _copy(call, target="x"),
     "another query": lambda call: _copy(call, target="?more=1"),
     "another body": lambda call: _copy(call, content=call.content + b" "),
     "no body": lambda call: _copy(call, content=b"") if call.content else _copy(call, content=b"{}"),
-    "another episode": _said(episode=lambda name: f"{name}x"),
-    "another epoch": _said(epoch=lambda epoch: epoch + 1),
-    "another source": _said(source=lambda source: source[::-1]),
-    "another step": _said(step=lambda step: step + 1),
-    "another actor": _said(actor=lambda _actor: Actor.TRAINER),
-    "another time": _said(now=lambda now: now + timedelta(days=1)),
+    "another episode": _with_altered_context(episode=lambda name: f"{name}x"),
+    "another epoch": _with_altered_context(epoch=lambda epoch: epoch + 1),
+    "another source": _with_altered_context(source=lambda source: source[::-1]),
+    "another step": _with_altered_context(step=lambda step: step + 1),
+    "another actor": _with_altered_context(actor=lambda _actor: Actor.TRAINER),
+    "another time": _with_altered_context(now=lambda now: now + timedelta(days=1)),
     "a version to match": lambda call: _copy(call, {"if-match": '"1"'}),
     "an idempotency key": lambda call: _copy(call, {"idempotency-key": "mine"}),
 }

@@ -30,7 +30,7 @@ def _code(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
 
 
-async def _go_on(harness: ServiceHarness, tools: list[Tool], name: str) -> EvidenceReply:
+async def _continue_episode(harness: ServiceHarness, tools: list[Tool], name: str) -> EvidenceReply:
     """Make random calls from the current state under a fixed name, so that two epochs can be compared."""
     await random_calls(harness, tools, CALLS, name)
     return await harness.evidence()
@@ -47,9 +47,9 @@ async def test_an_episode_continues_identically_from_a_snapshot(harness: Service
     planted = (await harness.load()).rows
     await random_calls(harness, tools, CALLS, "before")
     source, step, now = await harness.snapshot(), harness.step, harness.now
-    stayed = await _go_on(harness, tools, "after")
+    stayed = await _continue_episode(harness, tools, "after")
     harness.source, harness.epoch, harness.step, harness.now = source, 2, step, now
-    restored = await _go_on(harness, tools, "after")
+    restored = await _continue_episode(harness, tools, "after")
     assert restored.initial == stayed.initial == planted
     assert len(stayed.changes) > 0
     assert _without_epochs(restored, {"test:1", "test:2"}) == _without_epochs(stayed, {"test:1", "test:2"})

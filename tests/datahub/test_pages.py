@@ -281,19 +281,19 @@ def _rows(text: str) -> list[str]:
 
 def _hostile(document: dict[str, Any]) -> dict[str, Any]:
     """Return the document with hostile text in every free-text column: names, titles, contacts, fields and figures."""
-    bent = {
+    changed = {
         name: [{**row, **dict.fromkeys(columns, HOSTILE)} for row in document[name]] for name, columns in FREE.items()
     }
     company = document["company"] | {"name": HOSTILE}
     for name, columns in FREE_OF_COMPANY.items():
         company[name] = [{**row, **dict.fromkeys(columns, HOSTILE)} for row in company[name]]
-    for row in bent["records"]:
+    for row in changed["records"]:
         row["fields"] = {**row["fields"], HOSTILE: HOSTILE}
-    for row in bent["policies"]:
+    for row in changed["policies"]:
         row["parameters"] = {HOSTILE: [HOSTILE]}
     noon = "2026-03-01T12:00:00Z"
     job = {"id": "RJ-1", "metric_id": "MET-1", "n": 1, "status": "failed", "requested_at": noon, "finished_at": noon}
     issue = {"id": "DI-1", "subject": "MET-1", "kind": "wrong", "reported_at": noon, "reported_by": company["agent_id"]}
-    bent["refresh_jobs"] = [{**job, "requested_by": company["agent_id"], "error": HOSTILE}]
-    bent["data_issues"] = [{**issue, "description": HOSTILE, "reason_code": "duplicate", "reason_ref": HOSTILE}]
-    return document | bent | {"company": company, "refresh_plans": []}
+    changed["refresh_jobs"] = [{**job, "requested_by": company["agent_id"], "error": HOSTILE}]
+    changed["data_issues"] = [{**issue, "description": HOSTILE, "reason_code": "duplicate", "reason_ref": HOSTILE}]
+    return document | changed | {"company": company, "refresh_plans": []}

@@ -67,7 +67,7 @@ def test_the_key_is_readable_only_by_its_owner(containers: dict[str, Container])
 
 
 def test_a_service_rejects_requests_without_the_key(containers: dict[str, Container]) -> None:
-    ask = """
+    script = """
 import urllib.error, urllib.request
 for path in ("/tickets", "/control/schemas"):
     try:
@@ -75,7 +75,7 @@ for path in ("/tickets", "/control/schemas"):
     except urllib.error.HTTPError as refusal:
         print(refusal.code)
 """
-    assert containers["gateway"].exec_run(["python3", "-c", ask]).output.decode().split() == ["401", "401"]
+    assert containers["gateway"].exec_run(["python3", "-c", script]).output.decode().split() == ["401", "401"]
 
 
 def test_the_sandbox_publishes_each_service_standalone(sandbox: dict[str, str]) -> None:

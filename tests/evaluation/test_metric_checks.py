@@ -30,7 +30,7 @@ READING = MetricSpec(
     value=40.0,
     failing_refreshes=0,
 )
-ASKED = {"key": "error_rate", "subject": "checkout", "source_id": "SRC-1"}
+REQUESTED = {"key": "error_rate", "subject": "checkout", "source_id": "SRC-1"}
 WINDOW = {"maintenance_from": "2026-03-02T08:00:00Z", "maintenance_to": "2026-03-09T17:00:00Z"}
 METRIC = MetricChecks(READING)
 DECLARED = DeclaredMoment(NOW)
@@ -54,7 +54,7 @@ def _read(
         step=step, at=NOW, actor=Actor.AGENT, operation=operation, arguments=requested, status=status, code=code
     )
     metric = builder.evidence.row(HUB, "metrics", "MET-1") or {}
-    is_of_metric = all(requested.get(name) in (None, value) for name, value in ASKED.items())
+    is_of_metric = all(requested.get(name) in (None, value) for name, value in REQUESTED.items())
     reading = {"metric_id": "MET-1" if is_of_metric else "MET-9", "value": metric["value"], "as_of": metric["as_of"]}
     shown = {"readings": [reading]} if operation == "query_metric" else {"id": requested.get("source_id"), **WINDOW}
     builder.evidence.record(HUB, Report(audit=line), shown)

@@ -93,7 +93,7 @@ def _builder() -> EvidenceBuilder:
     )
 
 
-def _ask(builder: EvidenceBuilder, key: str, type_key: str, approver_id: str) -> None:
+def _submit(builder: EvidenceBuilder, key: str, type_key: str, approver_id: str) -> None:
     builder.put(
         FLOW,
         "requests",
@@ -119,10 +119,10 @@ def _give(builder: EvidenceBuilder, key: str) -> None:
 
 def test_two_approvals_in_order_by_two_people_both_count() -> None:
     builder = _builder()
-    _ask(builder, "APR-1", "legal", "counsel")
+    _submit(builder, "APR-1", "legal", "counsel")
     assert not WORK.is_stage_approved(builder.evidence, stage_index=0)
     _give(builder, "APR-1")
-    _ask(builder, "APR-2", "finance", "cfo")
+    _submit(builder, "APR-2", "finance", "cfo")
     assert WORK.is_stage_submitted(builder.evidence, stage_index=1)
     _give(builder, "APR-2")
     given = WORK.approved_request(builder.evidence)
@@ -152,14 +152,14 @@ def test_a_missing_approval_names_the_last_approver_and_the_authorized_ones() ->
 
 def test_an_unauthorized_approver_is_named_with_the_authorized_ones() -> None:
     builder = _builder()
-    _ask(builder, "APR-1", "legal", "cfo")
+    _submit(builder, "APR-1", "legal", "cfo")
     assert _found(builder) == ("status: pending, put to cfo, who was not entitled to approve it (both, counsel were)")
 
 
 def test_a_second_approval_requested_before_the_first_is_given_does_not_count() -> None:
     builder = _builder()
-    _ask(builder, "APR-1", "legal", "counsel")
-    _ask(builder, "APR-2", "finance", "cfo")
+    _submit(builder, "APR-1", "legal", "counsel")
+    _submit(builder, "APR-2", "finance", "cfo")
     _give(builder, "APR-1")
     _give(builder, "APR-2")
     assert WORK.is_stage_approved(builder.evidence, stage_index=0)
@@ -170,7 +170,7 @@ def test_a_second_approval_requested_before_the_first_is_given_does_not_count() 
 def test_one_person_for_both_approvals_is_detected() -> None:
     builder = _builder()
     for key, type_key in (("APR-1", "legal"), ("APR-2", "finance")):
-        _ask(builder, key, type_key, "both")
+        _submit(builder, key, type_key, "both")
         _give(builder, key)
     assert WORK.approved_request(builder.evidence) is not None
     assert WORK.find_same_approver(builder.evidence) is not None
@@ -185,7 +185,7 @@ def test_a_refusal_with_an_approval_at_any_stage_is_damage() -> None:
     refused = SequentialRefusedOutcome(CASE, COMPANY, stages=STAGES, allowances=())
     builder = _builder()
     assert [check.find_mismatch(builder.evidence) for check in refused.approval_checks()] == [None, None]
-    _ask(builder, "APR-1", "legal", "counsel")
+    _submit(builder, "APR-1", "legal", "counsel")
     assert [check.id for check in refused.approval_checks() if check.find_mismatch(builder.evidence)]
     assert list(refused.task_damage(builder.evidence)) == []
     _give(builder, "APR-1")
@@ -201,7 +201,7 @@ def test_a_vendor_is_changed_once_it_is_approved_and_due(
 ) -> None:
     goal = VendorGoal(vendor_id="VEN-1", columns={"bank_iban": "DE2"}, not_before=not_before)
     builder = _builder()
-    _ask(builder, "APR-1", "legal", "counsel")
+    _submit(builder, "APR-1", "legal", "counsel")
     if waits:
         _give(builder, "APR-1")
     builder.put(HUB, "vendors", "VEN-1", risk_tier="high")

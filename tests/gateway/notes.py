@@ -220,7 +220,7 @@ def _find_undone(note_id: int) -> Any:
     return lambda evidence: None if is_done(evidence) else undone
 
 
-def _find_stray(evidence: Evidence) -> Mismatch | None:
+def _find_other_change(evidence: Evidence) -> Mismatch | None:
     strays = [change for change in evidence.agent_changes() if change.key not in {"1", "2"}]
     return Mismatch(strays[0].row_path, "unchanged", strays[0].description) if strays else None
 
@@ -267,7 +267,7 @@ def rubric() -> TaskRubric:
         checks=[
             Check("first", False, _find_undone(1)),
             Check("second", False, _find_undone(2)),
-            Check("nothing-else", True, _find_stray),
+            Check("nothing-else", True, _find_other_change),
         ],
         milestones=[Milestone("first", 2.0, lambda evidence: _is_done(1)(evidence))],
         declaration=_find_wrong_declaration,

@@ -14,13 +14,13 @@ ANSWER_DEADLINE_S = 30.0
 
 
 class Socket:
-    """An open socket: `ask` sends a message and returns the response."""
+    """An open socket: `exchange` sends a message and returns the response."""
 
     def __init__(self) -> None:
         self.to_app: asyncio.Queue[Message] = asyncio.Queue()
         self.from_app: asyncio.Queue[Message] = asyncio.Queue()
 
-    async def ask(self, message: Any) -> dict[str, Any]:
+    async def exchange(self, message: Any) -> dict[str, Any]:
         await self.send(message)
         return await self.answer()
 
@@ -50,14 +50,14 @@ class Socket:
             await self.to_app.put({"type": "websocket.disconnect", "code": message.get("code", 1000)})
 
     async def reset(self, /, **options: Any) -> dict[str, Any]:
-        return await self.ask({"type": "reset", "data": {"scenario": "note_keeping", "seed": 1, **options}})
+        return await self.exchange({"type": "reset", "data": {"scenario": "note_keeping", "seed": 1, **options}})
 
     async def step(self, tool_name: str, **arguments: Any) -> dict[str, Any]:
         action = {"type": "call_tool", "tool_name": tool_name, "arguments": arguments}
-        return await self.ask({"type": "step", "data": action})
+        return await self.exchange({"type": "step", "data": action})
 
     async def state(self) -> dict[str, Any]:
-        answer = await self.ask({"type": "state"})
+        answer = await self.exchange({"type": "state"})
         state: dict[str, Any] = answer["data"]
         return state
 

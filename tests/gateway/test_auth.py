@@ -68,13 +68,13 @@ async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
         yield gateway
 
 
-def _stranger(gateway: NotesGateway, authorization: str | None = None) -> httpx.AsyncClient:
+def _client(gateway: NotesGateway, authorization: str | None = None) -> httpx.AsyncClient:
     headers = [] if authorization is None else [(b"authorization", authorization.encode())]
     return httpx.AsyncClient(transport=httpx.ASGITransport(gateway.app), base_url="http://g", headers=headers)
 
 
 def _agent(gateway: NotesGateway, token: str) -> httpx.AsyncClient:
-    return _stranger(gateway, f"Bearer {token}")
+    return _client(gateway, f"Bearer {token}")
 
 
 def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
@@ -124,7 +124,7 @@ async def test_every_route_except_the_listed_ones_requires_the_trainer_token(loc
     routes = [(method, path) for path in sorted(paths) for method in METHODS]
     assert set(routes) > PUBLIC_ROUTES
     assert set(routes) > AGENTS
-    unknown, forger, agent = _stranger(locked), _stranger(locked, "Bearer wrong"), _agent(locked, first["token"])
+    unknown, forger, agent = _client(locked), _client(locked, "Bearer wrong"), _agent(locked, first["token"])
     for method, path in routes:
         if (method, path) in PUBLIC_ROUTES:
             assert (await unknown.request(method, path)).status_code == 200
@@ -148,7 +148,7 @@ async def test_every_route_except_the_listed_ones_requires_the_trainer_token(loc
 async def test_an_invalid_token_is_rejected_by_every_route(locked: NotesGateway, wrong: str) -> None:
     await locked.reset(episode_id="watched")
     before = await _standing(locked, "watched")
-    async with _stranger(locked, wrong) as forger:
+    async with _client(locked, wrong) as forger:
         for method, path in sorted(AGENTS | {("POST", "/reset"), ("GET", "/state"), ("POST", "/mcp")}):
             await _assert_refused(forger, method, path, 401, "unknown-token")
     assert await _standing(locked, "watched") == before
@@ -181,7 +181,7 @@ async def test_the_trainer_plays_over_both_sockets(locked: NotesGateway) -> None
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
         assert len((await socket.state())["token"]) == TOKEN_LENGTH
     async with connected(locked.app, "/mcp", headers=headers) as socket:
-        assert (await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
+        assert (await socket.exchange({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
 
 
 async def test_an_agent_plays_its_own_episode_without_seeing_its_id_or_token(locked: NotesGateway) -> None:
@@ -286,22 +286,22 @@ async def test_two_authorization_headers_are_rejected(locked: NotesGateway) -> N
 
 
 async def test_the_authorization_scheme_is_case_insensitive(locked: NotesGateway) -> None:
-    async with _stranger(locked, f"bEARER  {TRAINER}") as trainer:
+    async with _client(locked, f"bEARER  {TRAINER}") as trainer:
         assert (await trainer.get("/metadata")).status_code == 200
 
 
 async def test_without_a_trainer_token_no_authorization_is_required(gateway: NotesGateway) -> None:
     first = await gateway.reset(episode_id="open")
     for authorization in (None, "Bearer wrong", f"Bearer {first['token']}"):
-        async with _stranger(gateway, authorization) as anybody:
-            assert (await anybody.get("/state", params={"episode_id": "open"})).status_code == 200
-            assert (await anybody.post("/step", json={"episode_id": "open", **STEP})).status_code == 200
+        async with _client(gateway, authorization) as anonymous:
+            assert (await anonymous.get("/state", params={"episode_id": "open"})).status_code == 200
+            assert (await anonymous.post("/step", json={"episode_id": "open", **STEP})).status_code == 200
     async with connected(gateway.app) as socket:
         await socket.reset()
 
 
 async def test_no_response_has_cors_headers(locked: NotesGateway) -> None:
     origin = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
-    for client in (locked.http, _stranger(locked)):
+    for client in (locked.http, _client(locked)):
         answer = await client.request("OPTIONS", "/step", headers=origin)
         assert not [name for name in answer.headers if name.startswith("access-control-")]

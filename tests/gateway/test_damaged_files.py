@@ -27,7 +27,7 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(content)
 
 
-def flip_somewhere(twelfth: int) -> Damage:
+def flip_bit(twelfth: int) -> Damage:
     def damage(path: Path) -> None:
         flip(path, (8 * path.stat().st_size - 1) * twelfth // 11)
 
@@ -54,7 +54,7 @@ def make_newer(path: Path) -> None:
     path.write_bytes(re.sub(rb'"format":\d', b'"format":9', path.read_bytes()))
 
 
-FLIPS = [pytest.param(flip_somewhere(seed), id=f"bit {seed}") for seed in range(12)]
+FLIPS = [pytest.param(flip_bit(seed), id=f"bit {seed}") for seed in range(12)]
 CUTS = [truncate, empty, remove, make_newer]
 DAMAGES = [
     *(pytest.param("manifest.json", case.values[0], id=f"manifest-{case.id}") for case in FLIPS),
@@ -88,7 +88,7 @@ async def test_a_damaged_episode_is_quarantined_with_its_databases(
         assert (kept / "gateway" / "quarantine" / item["id"] / "reason.json").exists()
 
 
-@pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), lose_the_last_line])
+@pytest.mark.parametrize("damage", [truncate, flip_bit(1), lose_the_last_line])
 async def test_a_kept_episode_in_quarantine_is_not_replaced(
     open_gateway: OpenGateway, tmp_path: Path, damage: Damage
 ) -> None:
@@ -183,7 +183,7 @@ async def test_unknown_files_and_folders_are_not_changed(open_gateway: OpenGatew
     assert [path.read_text() for path in foreign] == ["mine"] * len(foreign)
 
 
-@pytest.mark.parametrize("damage", [truncate, flip_somewhere(1), make_newer])
+@pytest.mark.parametrize("damage", [truncate, flip_bit(1), make_newer])
 async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
     open_gateway: OpenGateway, tmp_path: Path, damage: Damage
 ) -> None:

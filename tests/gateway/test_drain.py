@@ -65,7 +65,7 @@ async def closing(open_gateway: OpenGateway) -> AsyncIterator[Closing]:
         await closing.gateway.http.aclose()
 
 
-async def _goes_on(draining: asyncio.Task[None]) -> bool:
+async def _is_draining(draining: asyncio.Task[None]) -> bool:
     _, pending = await asyncio.wait([draining], timeout=2 * drains.MIN_DRAIN_S)
     return bool(pending)
 
@@ -96,7 +96,7 @@ async def test_a_step_in_flight_is_answered_before_the_drain_ends(closing: Closi
     step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
     await closing.held.waiting.wait()
     draining = asyncio.create_task(closing.drain.drain())
-    assert await _goes_on(draining)
+    assert await _is_draining(draining)
     assert closing.drain.in_flight == 1
     closing.held.free.set()
     assert (await step)["observation"]["result"]
@@ -147,6 +147,6 @@ async def test_the_drain_ends_at_its_deadline(closing: Closing, monkeypatch: pyt
 async def test_the_drain_waits_for_background_work(closing: Closing) -> None:
     done = asyncio.Event()
     draining = asyncio.create_task(closing.drain.drain(done.is_set))
-    assert await _goes_on(draining)
+    assert await _is_draining(draining)
     done.set()
     await asyncio.wait_for(draining, 1)

@@ -208,7 +208,7 @@ async def test_an_agent_sees_only_its_own_episode_and_no_rewards(open_gateway: O
             texts = [(await agent.get(f"{address}/render", params={"format": form})).text for form in ("ansi", "html")]
             taken = await agent.post(f"{address}/step", json=LIST)
             tools = await agent.get(f"{address}/tools")
-            refused = [await agent.get(f"{other}/{door_}") for door_ in ("render", "tools")]
+            refused = [await agent.get(f"{other}/{resource}") for resource in ("render", "tools")]
             refused.append(await agent.post(f"{other}/step", json=LIST))
             closed = [await agent.get(f"{address}/state"), await agent.get(address), await agent.delete(address)]
     hidden = ("total", "outcome", "scenario", "seed", "chaos")

@@ -105,13 +105,13 @@ def _coded(text: str) -> str:
 
 
 async def _code_of_socket(socket: Socket, message: str | bytes) -> str:
-    answer = await socket.ask(message)
+    answer = await socket.exchange(message)
     assert answer["type"] == "error", answer
     return _coded(answer["data"]["message"])
 
 
 async def _code_of_mcp(socket: Socket, message: str | bytes) -> str:
-    return _coded((await socket.ask(message))["error"]["message"])
+    return _coded((await socket.exchange(message))["error"]["message"])
 
 
 @pytest.mark.sample(8)
@@ -146,7 +146,7 @@ async def test_socket_messages_over_a_limit_are_rejected_and_the_session_continu
         assert await _code_of_mcp(mcp, sent) == code
         assert await _standing(gateway) == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
-        assert (await mcp.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
+        assert (await mcp.exchange({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
 
 
 @pytest.mark.parametrize(("_what", "sent"), WITHIN, ids=_id)
@@ -154,7 +154,7 @@ async def test_a_message_at_the_limits_is_parsed(gateway: NotesGateway, _what: s
     answer = await gateway.http.post("/reset", content=sent.encode())
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
     async with connected(gateway.app) as socket:
-        assert (await socket.ask(sent))["data"]["code"] == "UNKNOWN_TYPE"
+        assert (await socket.exchange(sent))["data"]["code"] == "UNKNOWN_TYPE"
 
 
 @pytest.mark.sample(3)
@@ -192,7 +192,7 @@ async def test_a_message_of_unknown_shape_gets_an_error_and_the_session_continue
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
         before = await _standing(gateway)
-        answer = await socket.ask(message)
+        answer = await socket.exchange(message)
         assert (answer["type"], answer["data"]["code"]) == ("error", code)
         assert await _standing(gateway) == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]

@@ -76,18 +76,18 @@ async def test_a_call_over_mcp_is_a_step_of_the_same_episode_as_over_other_route
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="mine")
         await socket.step("notes_list_notes")
-        twin = (await socket.step("notes_get_note", note_id=1))["data"]
+        by_socket = (await socket.step("notes_get_note", note_id=1))["data"]
         async with mcp_client(gateway.app, episode="mine") as client:
             result = await _call(client, "notes_get_note", note_id=1)
         assert not result.is_error
         assert result.structured_content == _text(result)
-        observed = twin["observation"]
+        observed = by_socket["observation"]
         assert result.structured_content is not None
         assert result.structured_content["result"] == observed["result"]
         assert result.structured_content["steps_left"] == observed["steps_left"] - 1
         assert result.structured_content["now"] > observed["now"]
         assert result.structured_content["done"] is False
-        assert result.meta == {"step": 3, "reward": twin["reward"]}
+        assert result.meta == {"step": 3, "reward": by_socket["reward"]}
         await gateway.step("mine", "wait", minutes=1)
         assert (await socket.state())["step_count"] == 4
 

@@ -37,12 +37,12 @@ def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
 
 async def _while_held(held: list[Held], request: Any, meanwhile: Any) -> Any:
     """Run `meanwhile` while the services hold back their responses to a request, and return the request's result."""
-    held[0].came.clear()
-    held[0].goes_on.clear()
+    held[0].arrived.clear()
+    held[0].released.clear()
     asking = asyncio.ensure_future(request)
-    await held[0].came.wait()
+    await held[0].arrived.wait()
     await meanwhile
-    held[0].goes_on.set()
+    held[0].released.set()
     return await asking
 
 
@@ -114,9 +114,9 @@ async def test_a_rejected_resume_does_not_take_the_episode_from_its_session(
         refused: list[dict[str, Any]] = []
 
         async def resume_in_the_crowd() -> None:
-            while episode.queued_calls < MAX_QUEUED_CALLS:  # noqa: ASYNC110  # the gate tells nobody who comes
+            while episode.queued_calls < MAX_QUEUED_CALLS:  # noqa: ASYNC110  # the gate has no event for queued calls
                 await asyncio.sleep(0.01)
-            refused.append(await second.ask({"type": "reset", "data": {"resume": token}}))
+            refused.append(await second.exchange({"type": "reset", "data": {"resume": token}}))
 
         many = asyncio.gather(*(gateway.post_step("mine", "notes_list_notes") for _ in range(MAX_QUEUED_CALLS + 1)))
         await _while_held(held, many, resume_in_the_crowd())
@@ -130,7 +130,7 @@ async def test_a_reset_does_not_end_an_episode_that_another_session_resumed_conc
     async with open_gateway(wrap=hold) as gateway, connected(gateway.app) as first, connected(gateway.app) as second:
         await first.reset(episode_id="mine")
         token = (await first.state())["token"]
-        resume = second.ask({"type": "reset", "data": {"resume": token}})
+        resume = second.exchange({"type": "reset", "data": {"resume": token}})
         begun = await _while_held(held, first.reset(seed=2), resume)
         assert begun["type"] == "observation"
         assert (await second.step("notes_list_notes"))["type"] == "observation"

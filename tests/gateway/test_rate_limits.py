@@ -44,7 +44,7 @@ def shares(clock: Clock) -> FairShareScheduler:
     return FairShareScheduler(min_share=LEAST_SHARE, max_waiting=2, clock=clock)
 
 
-async def _goes_on(shares: FairShareScheduler, name: str) -> bool:
+async def _is_admitted(shares: FairShareScheduler, name: str) -> bool:
     """Return whether a client is admitted without waiting."""
     try:
         await asyncio.wait_for(shares.admit(name), 0.0001)
@@ -56,25 +56,25 @@ async def _goes_on(shares: FairShareScheduler, name: str) -> bool:
 async def test_a_single_client_never_waits(shares: FairShareScheduler) -> None:
     for _ in range(10):
         shares.charge("a", 1.0)
-        assert await _goes_on(shares, "a")
+        assert await _is_admitted(shares, "a")
 
 
 async def test_a_client_without_budget_waits_while_others_are_active(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("a")
     await shares.admit("b")
     shares.charge("a", BURST_S + 0.1)
-    assert not await _goes_on(shares, "a")
-    assert await _goes_on(shares, "b")
+    assert not await _is_admitted(shares, "a")
+    assert await _is_admitted(shares, "b")
     clock.now += 0.1 / MAX_SHARE + 0.001
-    assert await _goes_on(shares, "a")
+    assert await _is_admitted(shares, "a")
 
 
 async def test_a_client_that_is_the_only_one_again_continues(shares: FairShareScheduler, clock: Clock) -> None:
     await shares.admit("b")
     shares.charge("a", 10.0)
-    assert not await _goes_on(shares, "a")
+    assert not await _is_admitted(shares, "a")
     clock.now += ACTIVE_S + 0.001
-    assert await _goes_on(shares, "a")
+    assert await _is_admitted(shares, "a")
 
 
 async def test_time_used_by_a_single_client_is_not_a_debt(shares: FairShareScheduler) -> None:
@@ -97,7 +97,7 @@ async def test_a_client_with_a_debt_is_remembered(shares: FairShareScheduler, cl
     shares.charge("b", 10.0)
     clock.now += ACTIVE_S + 0.001
     await shares.admit("a")
-    assert not await _goes_on(shares, "b")
+    assert not await _is_admitted(shares, "b")
 
 
 async def test_requests_beyond_the_queue_of_a_client_are_rejected(shares: FairShareScheduler) -> None:
@@ -108,7 +108,7 @@ async def test_requests_beyond_the_queue_of_a_client_are_rejected(shares: FairSh
     with pytest.raises(RateLimitedError):
         await shares.admit("a")
     assert shares.waiting == 2
-    assert await _goes_on(shares, "b")
+    assert await _is_admitted(shares, "b")
     for one in waiting:
         one.cancel()
 
@@ -157,8 +157,8 @@ async def test_a_client_that_changes_its_key_keeps_its_charge(shares: FairShareS
     await ticket.admit()
     ticket.charge(1.0)
     ticket.move_to("c")
-    assert await _goes_on(shares, "a")
-    assert not await _goes_on(shares, "c")
+    assert await _is_admitted(shares, "a")
+    assert not await _is_admitted(shares, "c")
 
 
 async def test_charged_work_passes_values_and_errors_through(shares: FairShareScheduler) -> None:

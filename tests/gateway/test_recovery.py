@@ -35,18 +35,18 @@ class Lossy(httpx.AsyncBaseTransport):
 
 
 class Held(httpx.AsyncBaseTransport):
-    """Transport that delivers all calls, and holds back responses while `goes_on` is unset."""
+    """Transport that delivers all calls, and holds back responses while `released` is unset."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
-        self.goes_on, self.came = asyncio.Event(), asyncio.Event()
-        self.goes_on.set()
+        self.released, self.arrived = asyncio.Event(), asyncio.Event()
+        self.released.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         answer = await self._inner.handle_async_request(request)
-        if not self.goes_on.is_set():
-            self.came.set()
-            await self.goes_on.wait()
+        if not self.released.is_set():
+            self.arrived.set()
+            await self.released.wait()
         return answer
 
 
@@ -262,12 +262,12 @@ async def test_a_resume_during_a_step_returns_its_result(open_gateway: OpenGatew
     async with open_gateway(wrap=hold) as gateway:
         begun = await gateway.reset()
         await gateway.step(begun["episode_id"], "notes_list_notes")
-        held[0].goes_on.clear()
+        held[0].released.clear()
         step = asyncio.create_task(gateway.post_step(begun["episode_id"], "notes_write_note", text="one"))
-        await held[0].came.wait()
+        await held[0].arrived.wait()
         resumed = asyncio.create_task(gateway.http.post("/reset", json={"resume": begun["token"]}))
         await asyncio.sleep(0.05)
-        held[0].goes_on.set()
+        held[0].released.set()
         output = (await resumed).json()
         assert output["observation"] == (await step).json()["observation"]
         assert output["observation"]["result"]["text"] == "one"

@@ -49,7 +49,7 @@ async def test_a_failed_late_start_reports_the_error(tmp_path: Path, caplog: pyt
     )
     running = app.router.lifespan_context(app)
     await running.__aenter__()
-    late.comes.set()
+    late.is_available.set()
     await asyncio.sleep(0.3)
     assert "the gateway cannot start" in caplog.text
     with pytest.raises(InvalidSecretError):
@@ -57,14 +57,14 @@ async def test_a_failed_late_start_reports_the_error(tmp_path: Path, caplog: pyt
 
 
 class LateTransport(httpx.AsyncBaseTransport):
-    """Transport that delivers no request until `comes` is set."""
+    """Transport that delivers no request until `is_available` is set."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
-        self.comes = asyncio.Event()
+        self.is_available = asyncio.Event()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await self.comes.wait()
+        await self.is_available.wait()
         return await self._inner.handle_async_request(request)
 
 

@@ -40,7 +40,7 @@ async def test_a_socket_that_repeatedly_restores_a_snapshot_has_one_episode(
         taken = await snapshot(gateway, other)
         async with connected(gateway.app) as socket:
             for _ in range(4):
-                begun = await socket.ask(
+                begun = await socket.exchange(
                     {"type": "reset", "data": {"injected_state": {"snapshot": taken}, "episode_id": "mine"}}
                 )
                 assert begun["type"] == "observation"

@@ -149,7 +149,7 @@ async def test_a_resume_continues_an_episode_and_takes_it_from_the_previous_sess
         output = await first.step("notes_list_notes")
         token = (await first.state())["token"]
         async with connected(gateway.app) as second:
-            resumed = await second.ask({"type": "reset", "data": {"resume": token}})
+            resumed = await second.exchange({"type": "reset", "data": {"resume": token}})
             assert resumed["data"]["observation"] == output["data"]["observation"]
             refused = await first.step("notes_list_notes")
             assert refused["data"]["message"].startswith("episode-taken")
@@ -232,7 +232,7 @@ async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("harm", "code"),
+    ("damage", "code"),
     [
         (lambda path: path.unlink(), "snapshot-lost"),
         (lambda path: path.write_bytes(path.read_bytes()[:-4096]), "snapshot-corrupt"),
@@ -240,7 +240,7 @@ async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Pat
     ],
 )
 async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_continues(
-    gateway: NotesGateway, tmp_path: Path, harm: Any, code: str
+    gateway: NotesGateway, tmp_path: Path, damage: Any, code: str
 ) -> None:
     episode = (await gateway.reset())["episode_id"]
     await gateway.step(episode, "notes_write_note", text="before")
@@ -248,7 +248,7 @@ async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_co
     await gateway.step(episode, "notes_write_note", text="after")
     state = await gateway.state(episode)
     for path in tmp_path.rglob("snapshots/*.db"):
-        harm(path)
+        damage(path)
     for answer in (
         await restore(gateway, episode, taken),
         await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),

@@ -14,7 +14,7 @@ CROWD = 100
 QUEUE_TIMEOUT_S = 0.05
 
 
-class Crowded(httpx.AsyncBaseTransport):
+class ConcurrencyRecorder(httpx.AsyncBaseTransport):
     """Service that holds all requests until released, and counts the concurrent ones."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
@@ -39,11 +39,11 @@ class Crowded(httpx.AsyncBaseTransport):
 
 
 async def test_the_steps_in_a_service_are_limited(open_gateway: OpenGateway) -> None:
-    crowded: list[Crowded] = []
+    recorders: list[ConcurrencyRecorder] = []
 
-    def wrap(transport: httpx.AsyncBaseTransport) -> Crowded:
-        crowded.append(Crowded(transport))
-        return crowded[0]
+    def wrap(transport: httpx.AsyncBaseTransport) -> ConcurrencyRecorder:
+        recorders.append(ConcurrencyRecorder(transport))
+        return recorders[0]
 
     async with open_gateway(wrap=wrap) as gateway:
         episodes = [(await gateway.reset())["episode_id"] for _ in range(CROWD)]
@@ -51,7 +51,7 @@ async def test_the_steps_in_a_service_are_limited(open_gateway: OpenGateway) -> 
             *(gateway.step(episode, "notes_write_note", text="in time") for episode in episodes)
         )
     assert all(answer["observation"]["error"] is None for answer in seen)
-    assert 1 < crowded[0].most <= concurrency.MAX_CONCURRENT_STEPS < CROWD
+    assert 1 < recorders[0].most <= concurrency.MAX_CONCURRENT_STEPS < CROWD
 
 
 async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken(
@@ -59,22 +59,22 @@ async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken
 ) -> None:
     monkeypatch.setattr(concurrency, "MAX_CONCURRENT_STEPS", 1)
     monkeypatch.setattr(concurrency, "QUEUE_TIMEOUT_S", QUEUE_TIMEOUT_S)
-    crowded: list[Crowded] = []
+    recorders: list[ConcurrencyRecorder] = []
 
-    def wrap(transport: httpx.AsyncBaseTransport) -> Crowded:
-        crowded.append(Crowded(transport))
-        return crowded[0]
+    def wrap(transport: httpx.AsyncBaseTransport) -> ConcurrencyRecorder:
+        recorders.append(ConcurrencyRecorder(transport))
+        return recorders[0]
 
     async with open_gateway(wrap=wrap) as gateway:
         first, second = [(await gateway.reset())["episode_id"] for _ in range(2)]
-        crowded[0].gateway.clear()
+        recorders[0].gateway.clear()
         holding = asyncio.create_task(gateway.step(first, "notes_list_notes"))
-        await crowded[0].entered.wait()
+        await recorders[0].entered.wait()
         refused = await gateway.post_step(second, "notes_write_note", text="too late")
         assert (refused.status_code, refused.json()["code"]) == (503, "services-unavailable")
         assert refused.headers["retry-after"]
         assert (await gateway.step(second, "wait", minutes=5))["observation"]["result"] == {"waited_minutes": 5}
-        crowded[0].gateway.set()
+        recorders[0].gateway.set()
         assert (await holding)["observation"]["error"] is None
         assert (await gateway.state(second))["step_count"] == 1
         assert len((await gateway.step(second, "notes_list_notes"))["observation"]["result"]) == 2

@@ -14,7 +14,7 @@ from tests.gateway.conftest import NotesGateway, OpenGateway
 TEST_TASKS = 40
 
 
-async def _ask(gateway: NotesGateway, path: str, **body: Any) -> Any:
+async def _post(gateway: NotesGateway, path: str, **body: Any) -> Any:
     answer = await gateway.http.post(f"/companyos/{path}", json=body)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -31,14 +31,14 @@ async def test_the_splits_are_listed_with_sizes_version_and_canary(gateway: Note
     ]
     assert [split["num_tasks"] for split in listed] == [200, 20, TEST_TASKS]
     assert {split["canary"] for split in listed} == {CANARY}
-    assert (await _ask(gateway, "num_tasks", split="test")) == {"num_tasks": TEST_TASKS}
+    assert (await _post(gateway, "num_tasks", split="test")) == {"num_tasks": TEST_TASKS}
 
 
 async def test_tasks_are_listed_one_by_one_and_in_slices(gateway: NotesGateway) -> None:
-    tasks = (await _ask(gateway, "tasks", split="test"))["tasks"]
+    tasks = (await _post(gateway, "tasks", split="test"))["tasks"]
     assert [task["index"] for task in tasks] == list(range(TEST_TASKS))
-    assert (await _ask(gateway, "task_range", split="test", start=38))["tasks"] == tasks[38:]
-    one = (await _ask(gateway, "task", split="test", index=7))["task"]
+    assert (await _post(gateway, "task_range", split="test", start=38))["tasks"] == tasks[38:]
+    one = (await _post(gateway, "task", split="test", index=7))["task"]
     assert one == {**tasks[7], "brief": "Do notes 1 and 2."}
     assert (one["difficulty"], one["group"], one["chaos"]) == ("moderate", "note_keeping", 2)
 
@@ -78,7 +78,7 @@ async def test_a_number_must_not_be_a_text_or_a_boolean(
 
 async def test_a_task_is_selected_by_split_and_index_or_by_its_id(gateway: NotesGateway) -> None:
     first = (await _reset(gateway, split="test", index=7)).json()
-    task = (await _ask(gateway, "task", split="test", index=7))["task"]
+    task = (await _post(gateway, "task", split="test", index=7))["task"]
     second = (await _reset(gateway, task_id=task["id"])).json()
     assert first["observation"]["brief"] == task["brief"]
     states = [await gateway.state(episode["episode_id"]) for episode in (first, second)]

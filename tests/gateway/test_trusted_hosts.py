@@ -9,8 +9,8 @@ import pytest
 from tests.gateway.conftest import OpenGateway
 from tests.gateway.sockets import connected, handshake
 
-NOBODY_S_TO_GIVE = ("127.0.0.1:8000", "10.1.2.3", "[::1]:8000", "localhost:8000", "GATEWAY", "a.local.", "x.internal:1")
-SOMEBODY_S = ("companyos.example.org", "evil.com:8000", "127.0.0.1.evil.com", "local", "localhost.evil.com")
+PRIVATE_HOSTS = ("127.0.0.1:8000", "10.1.2.3", "[::1]:8000", "localhost:8000", "GATEWAY", "a.local.", "x.internal:1")
+PUBLIC_HOSTS = ("companyos.example.org", "evil.com:8000", "127.0.0.1.evil.com", "local", "localhost.evil.com")
 NO_HOSTS = ("", "a b", "user@localhost", "localhost:8000:9", "localhost:port", "[::1", "a/b", "localhost,evil.com")
 TRAINER = {"trainer_token": "t" * 16}
 
@@ -26,12 +26,12 @@ async def _status(open_gateway: OpenGateway, host: str | list[str], **settings: 
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("host", NOBODY_S_TO_GIVE)
+@pytest.mark.parametrize("host", PRIVATE_HOSTS)
 async def test_a_host_that_no_public_dns_can_resolve_is_accepted(open_gateway: OpenGateway, host: str) -> None:
     assert await _status(open_gateway, host) == 200
 
 
-@pytest.mark.parametrize("host", [name for name in SOMEBODY_S if "." in name])
+@pytest.mark.parametrize("host", [name for name in PUBLIC_HOSTS if "." in name])
 async def test_a_host_that_a_public_dns_may_resolve_is_accepted_only_with_tokens(
     open_gateway: OpenGateway, host: str
 ) -> None:

@@ -60,7 +60,7 @@ async def test_an_episode_can_be_played_over_the_socket(gateway: NotesGateway) -
 
 async def test_listing_tools_without_a_reset_is_not_a_step(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
-        listed = await socket.ask({"type": "step", "data": {"type": "list_tools"}})
+        listed = await socket.exchange({"type": "step", "data": {"type": "list_tools"}})
         names = [tool["name"] for tool in listed["data"]["observation"]["tools"]]
         assert names[-2:] == ["wait", "finish"]
         assert (await socket.state())["step_count"] == 0
@@ -73,7 +73,7 @@ async def test_an_invalid_message_gets_an_error_and_the_session_continues(
 ) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
-        answer = await socket.ask(message)
+        answer = await socket.exchange(message)
         assert answer["type"] == "error"
         assert answer["data"]["message"].startswith(code)
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
@@ -83,7 +83,7 @@ async def test_messages_of_a_wrong_shape_are_not_steps_and_the_session_continues
     async with connected(gateway.app) as socket:
         await socket.reset()
         for message, code in WRONG_SHAPES:
-            answer = await socket.ask(message)
+            answer = await socket.exchange(message)
             assert (answer["type"], answer["data"].get("code")) == ("error", code), message
         assert (await socket.state())["step_count"] == 0
         assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
@@ -220,11 +220,11 @@ async def test_a_full_gateway_evicts_the_longest_idle_episode(
 
 async def test_mcp_messages_have_the_payload_under_data(gateway: NotesGateway) -> None:
     async with connected(gateway.app, "/mcp") as socket:
-        listed = await socket.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        listed = await socket.exchange({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
         assert listed["result"]["tools"]
         call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}
-        assert (await socket.ask(call))["error"]["message"].startswith("not-reset")
-        assert (await socket.ask("[]"))["error"]["code"] == -32700
+        assert (await socket.exchange(call))["error"]["message"].startswith("not-reset")
+        assert (await socket.exchange("[]"))["error"]["code"] == -32700
 
 
 async def test_mcp_and_the_socket_share_a_session(gateway: NotesGateway) -> None:
@@ -248,9 +248,9 @@ async def test_a_session_id_that_is_not_a_string_is_rejected(gateway: NotesGatew
     answer = await gateway.http.post("/mcp", json=request)
     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)
     async with connected(gateway.app, "/mcp") as socket:
-        assert (await socket.ask(request))["error"]["code"] == -32602
+        assert (await socket.exchange(request))["error"]["code"] == -32602
     async with connected(gateway.app) as socket:
-        carried = await socket.ask({"type": "mcp", "data": request})
+        carried = await socket.exchange({"type": "mcp", "data": request})
         assert (carried["type"], carried["data"]["error"]["code"]) == ("mcp", -32602)
 
 

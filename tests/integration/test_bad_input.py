@@ -67,7 +67,7 @@ BAD_STEPS = [
 
 
 @pytest.fixture
-def bystander(url: str, http: requests.Session) -> Iterator[HttpEpisode]:
+def other_episode(url: str, http: requests.Session) -> Iterator[HttpEpisode]:
     """Provide another episode, whose state must not change."""
     other = HttpEpisode(url, http)
     other.reset(seed=2, chaos=0)
@@ -84,7 +84,7 @@ def socket(url: str) -> Iterator[ClientConnection]:
         yield connection
 
 
-def _ask(socket: ClientConnection, message: Any) -> dict[str, Any]:
+def _exchange(socket: ClientConnection, message: Any) -> dict[str, Any]:
     socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
     answer: dict[str, Any] = json.loads(socket.recv(timeout=20))
     return answer
@@ -112,7 +112,7 @@ def test_an_invalid_reset_is_rejected_with_a_code(
 @pytest.mark.parametrize("path", ["/reset", "/step"])
 @pytest.mark.parametrize(("body", "statuses"), BAD_BODIES, ids=lambda value: repr(value)[:30])
 def test_a_body_that_is_not_an_object_is_rejected(
-    url: str, http: requests.Session, bystander: HttpEpisode, path: str, body: str | bytes, statuses: set[int]
+    url: str, http: requests.Session, other_episode: HttpEpisode, path: str, body: str | bytes, statuses: set[int]
 ) -> None:
     answer = http.post(f"{url}{path}", data=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in statuses
@@ -121,7 +121,7 @@ def test_a_body_that_is_not_an_object_is_rejected(
 
 @pytest.mark.parametrize(("body", "status"), BAD_STEPS, ids=lambda value: repr(value)[:40])
 def test_a_step_without_an_episode_is_rejected(
-    url: str, http: requests.Session, bystander: HttpEpisode, body: dict[str, Any], status: int
+    url: str, http: requests.Session, other_episode: HttpEpisode, body: dict[str, Any], status: int
 ) -> None:
     answer = http.post(f"{url}/step", json=body)
     assert answer.status_code == status
@@ -129,7 +129,7 @@ def test_a_step_without_an_episode_is_rejected(
 
 
 @pytest.mark.parametrize("action", [None, [], "list", 7, {}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}])
-def test_an_invalid_action_is_not_a_step(episode: HttpEpisode, bystander: HttpEpisode, action: Any) -> None:
+def test_an_invalid_action_is_not_a_step(episode: HttpEpisode, other_episode: HttpEpisode, action: Any) -> None:
     answer = episode.post({"episode_id": episode.id, "action": action})
     assert answer.status_code == 422
     assert _is_problem(answer, "invalid-action")
@@ -138,7 +138,7 @@ def test_an_invalid_action_is_not_a_step(episode: HttpEpisode, bystander: HttpEp
 
 @pytest.mark.parametrize(("tool_name", "arguments", "kind"), BAD_ACTIONS, ids=str)
 def test_an_invalid_call_is_a_step_that_costs_reward(
-    episode: HttpEpisode, bystander: HttpEpisode, tool_name: str, arguments: dict[str, Any], kind: str
+    episode: HttpEpisode, other_episode: HttpEpisode, tool_name: str, arguments: dict[str, Any], kind: str
 ) -> None:
     answer = episode.step(tool_name, **arguments)
     assert answer["observation"]["error"]["error_type"] == kind
@@ -148,7 +148,7 @@ def test_an_invalid_call_is_a_step_that_costs_reward(
     assert episode.result("ticketdesk_list_tickets")["items"]
 
 
-def test_a_step_after_the_end_is_rejected(episode: HttpEpisode, bystander: HttpEpisode) -> None:
+def test_a_step_after_the_end_is_rejected(episode: HttpEpisode, other_episode: HttpEpisode) -> None:
     assert episode.step("finish", outcome="done", summary="Nothing was done.")["done"]
     before = episode.state()
     answer = episode.post({"episode_id": episode.id, "action": LIST_TICKETS})
@@ -172,7 +172,7 @@ def test_reading_an_unknown_episode_is_rejected(url: str, http: requests.Session
 
 
 def test_a_socket_rejects_a_step_before_reset(socket: ClientConnection) -> None:
-    answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
+    answer = _exchange(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
     assert answer["type"] == "error"
     assert answer["data"]["message"].startswith("not-reset")
     _plays_on(socket)
@@ -182,7 +182,7 @@ def test_a_socket_rejects_a_step_before_reset(socket: ClientConnection) -> None:
 def test_a_session_continues_after_an_invalid_reset(
     socket: ClientConnection, options: dict[str, Any], _status: int, code: str
 ) -> None:
-    answer = _ask(socket, {"type": "reset", "data": options})
+    answer = _exchange(socket, {"type": "reset", "data": options})
     assert answer["type"] == "error"
     assert answer["data"]["message"].startswith(code)
     _plays_on(socket)
@@ -190,29 +190,29 @@ def test_a_session_continues_after_an_invalid_reset(
 
 @pytest.mark.parametrize(("body", "_statuses"), BAD_BODIES, ids=lambda value: repr(value)[:30])
 def test_a_session_continues_after_an_invalid_message(
-    socket: ClientConnection, bystander: HttpEpisode, body: str | bytes, _statuses: set[int]
+    socket: ClientConnection, other_episode: HttpEpisode, body: str | bytes, _statuses: set[int]
 ) -> None:
-    assert _ask(socket, body)["type"] == "error"
+    assert _exchange(socket, body)["type"] == "error"
     _plays_on(socket)
 
 
 def test_a_session_continues_after_invalid_calls_and_after_the_end(
-    socket: ClientConnection, bystander: HttpEpisode
+    socket: ClientConnection, other_episode: HttpEpisode
 ) -> None:
-    assert _ask(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
+    assert _exchange(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
     for tool_name, arguments, kind in BAD_ACTIONS:
         action = {"type": "call_tool", "tool_name": tool_name, "arguments": arguments}
-        answer = _ask(socket, {"type": "step", "data": action})
+        answer = _exchange(socket, {"type": "step", "data": action})
         assert answer["data"]["observation"]["error"]["error_type"] == kind
     finish = {"type": "call_tool", "tool_name": "finish", "arguments": {"outcome": "done", "summary": "Nothing."}}
-    assert _ask(socket, {"type": "step", "data": finish})["data"]["done"]
-    answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
+    assert _exchange(socket, {"type": "step", "data": finish})["data"]["done"]
+    answer = _exchange(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
     assert answer["type"] == "error"
     assert answer["data"]["message"].startswith("episode-done")
     _plays_on(socket)
 
 
 def _plays_on(socket: ClientConnection) -> None:
-    assert _ask(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
-    answer = _ask(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
+    assert _exchange(socket, {"type": "reset", "data": {"seed": 1, "chaos": 0}})["type"] == "observation"
+    answer = _exchange(socket, {"type": "step", "data": LIST_TICKETS | {"type": "call_tool"}})
     assert answer["data"]["observation"]["result"]["items"]

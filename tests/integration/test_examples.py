@@ -44,7 +44,7 @@ def _run(*command: str) -> str:
 
 
 @cache
-def _told_by(example: Path, url: str) -> str:
+def _output_of(example: Path, url: str) -> str:
     """Run an example once and return its output."""
     _check_has(NEEDED.get(example.suffix))
     return _run(*RUNNERS[example.suffix], str(example), url)
@@ -65,12 +65,12 @@ def first(up: str, http: requests.Session) -> Iterator[None]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_an_example_runs_unchanged(up: str, example: Path) -> None:
     assert GATEWAY in example.read_text()
-    assert _told_by(example, up).strip()
+    assert _output_of(example, up).strip()
 
 
 @pytest.mark.parametrize("suffix", [".py", ".sh", ".mjs"])
 def test_the_examples_in_three_languages_print_the_same_episode(up: str, suffix: str) -> None:
-    output = _told_by(ROOT / "examples" / "http" / f"episode{suffix}", up)
+    output = _output_of(ROOT / "examples" / "http" / f"episode{suffix}", up)
     for word in ("onboard", "approvalflow_list_approval_types", "-5.1", "episode-done", "failed", "Caldera Foods"):
         assert word in output
 

@@ -104,14 +104,14 @@ def _frame(message: object) -> bytes:
     return bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
 
 
-def _ask_without_end(deaf: socket.socket) -> None:
+def _send_without_reading(non_reader: socket.socket) -> None:
     """Send as many requests as the gateway accepts, and read no response."""
-    deaf.setblocking(False)
-    asking = _frame({"type": "step", "data": {"type": "list_tools"}}) * 500
+    non_reader.setblocking(False)
+    pending = _frame({"type": "step", "data": {"type": "list_tools"}}) * 500
     until = time.monotonic() + 2
-    while asking and time.monotonic() < until:
+    while pending and time.monotonic() < until:
         try:
-            asking = asking[deaf.send(asking) :]
+            pending = pending[non_reader.send(pending) :]
         except BlockingIOError:
             time.sleep(POLL_S)
 
@@ -155,8 +155,8 @@ def test_the_slots_of_unresponsive_clients_are_released_in_time_and_no_others(qu
     """One client is stopped midway, one answers no ping, and one sends requests without reading responses."""
     with connect(_ws(quick), proxy=None) as alive, _player(quick) as stopped, _opened(quick):
         stopped.send_signal(signal.SIGSTOP)
-        with _opened(quick, takes=4096) as deaf:
-            _ask_without_end(deaf)
+        with _opened(quick, takes=4096) as non_reader:
+            _send_without_reading(non_reader)
             assert _slots_used(quick) == 4
             assert _wait_until_back(quick, SLOT_BACK_S, held=1) > 1.0, "nobody was pinged"
         alive.send(json.dumps({"type": "state"}))
@@ -186,7 +186,7 @@ def test_an_oversized_message_is_closed_with_1009(quick: str) -> None:
 def test_incomplete_requests_time_out(quick: str) -> None:
     """All at once: no data, half a head, blank lines, and a body byte by byte."""
     head = f"POST /step HTTP/1.1\r\nHost: {HOST}\r\n".encode()
-    with _connected(quick) as mute, _connected(quick) as half, _connected(quick) as blank, _connected(quick) as slow:
+    with _connected(quick) as silent, _connected(quick) as half, _connected(quick) as blank, _connected(quick) as slow:
         half.sendall(head)
         blank.sendall(b"\r\n")
         slow.sendall(head + b'Content-Length: 100\r\n\r\n{"')
@@ -194,7 +194,7 @@ def test_incomplete_requests_time_out(quick: str) -> None:
         assert took_s > BODY_DEADLINE_S - MARGIN_S
         assert b" 408 " in received.splitlines()[0]
         assert b'"body-too-slow"' in received
-        for connection in (mute, half, blank):
+        for connection in (silent, half, blank):
             took_s, received = _cut_after(connection, REQUEST_DEADLINE_S + MARGIN_S - BODY_DEADLINE_S)
             assert received == b""
 

@@ -13,7 +13,7 @@ from verification.clients.harnesses.__main__ import HARNESSES
 from verification.clients.trials import CALLS, play
 
 FASTMCP = next(client for client in CLIENTS if client.name == "fastmcp")
-LIAR = """
+FALSE_REPORT = """
 import json, sys, urllib.request
 sys.path.insert(0, {players!r})
 import common
@@ -33,9 +33,9 @@ def test_a_client_with_the_expected_observations_passes(up: str) -> None:
 
 
 def test_a_client_with_other_counts_fails(up: str, tmp_path: Path) -> None:
-    (tmp_path / "liar.py").write_text(LIAR.format(players=str(FASTMCP.script.parent)))
-    liar = replace(FASTMCP, name="liar", player=str(tmp_path / "liar"))
-    assert play(liar, Path(sys.executable), up).reason == "steps: expected 1, client reported 3"
+    (tmp_path / "false_report.py").write_text(FALSE_REPORT.format(players=str(FASTMCP.script.parent)))
+    false_report = replace(FASTMCP, name="false_report", player=str(tmp_path / "false_report"))
+    assert play(false_report, Path(sys.executable), up).reason == "steps: expected 1, client reported 3"
 
 
 def test_a_crash_of_a_client_is_reported_with_its_reason(up: str, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ READS = st.sampled_from(
         Action("datahub_list_sources", {}),
         Action("wait", {"minutes": 90}),
         Action("wait", {"until": "next_working_morning"}),
-        Action("no_such_tool", {}, is_misfit=True),
+        Action("no_such_tool", {}, is_invalid=True),
     ]
 )
 ACTIONS = WRITES | WRITES | READS

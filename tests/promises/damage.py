@@ -217,13 +217,13 @@ class Campaign:
             if outcome.kind != TEMPLATE:  # it is created again from its document
                 outcome.violations.append(f"{before[content]} was removed")
         kept = {item.internal_id for item in items} | {item.snapshot_id for item in items}
-        outcome.violations += self._harmed(outcome, seen, kept)
+        outcome.violations += self._damage_violations(outcome, seen, kept)
         if REFUSED in seen.values() and outcome.kind in (SNAPSHOT, SNAPSHOT_DATABASE):
             outcome.result = REFUSED
         if items or quarantine.unknown_files:
             outcome.result = QUARANTINED
 
-    def _harmed(self, outcome: Outcome, seen: dict[str, str], kept: set[str | None]) -> list[str]:
+    def _damage_violations(self, outcome: Outcome, seen: dict[str, str], kept: set[str | None]) -> list[str]:
         """Return the violations by episodes and snapshots that are visible, and by those that are missing."""
         assert self._expected is not None
         missing = self._expected.seen.keys() - seen.keys()

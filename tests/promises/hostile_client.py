@@ -51,7 +51,7 @@ def pipelining(sent: bytes) -> Attack:
     return attack
 
 
-def dribbling(sent: bytes) -> Attack:
+def slow_body(sent: bytes) -> Attack:
     """Send a body a few bytes at a time."""
 
     async def attack(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -106,7 +106,7 @@ def attacks(episode: str, token: str) -> list[Attack]:
         *[pipelining(listing)] * 2,
         *[pipelining(request("/v1/mcp", BODY))] * 1,
         *[pipelining(request("/reset", b'{"scenario":"none"}'))] * 1,
-        *[dribbling(request(own, BODY, bearer))] * 3,
+        *[slow_body(request(own, BODY, bearer))] * 3,
         *[upgraded(frame(BODY))] * 1,
         *[upgraded(frame(b"{") * 1000)] * 1,
         *[upgraded(frame(b"", 9) * 1000)] * 1,

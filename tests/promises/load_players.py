@@ -59,13 +59,13 @@ class WebSocketClient:
 
     async def reset(self, label: str, seed: int) -> dict[str, Any]:
         """Begin an episode with that id."""
-        return await self._ask("reset", {"seed": seed, "chaos": 0, "episode_id": label, "prefetch": seed % 2})
+        return await self._exchange("reset", {"seed": seed, "chaos": 0, "episode_id": label, "prefetch": seed % 2})
 
     async def step(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Take a step."""
-        return await self._ask("step", {"type": "call_tool", "tool_name": tool, "arguments": arguments})
+        return await self._exchange("step", {"type": "call_tool", "tool_name": tool, "arguments": arguments})
 
-    async def _ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    async def _exchange(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
         await self.socket.send(orjson.dumps({"type": kind, "data": data}).decode())
         answer = orjson.loads(await self.socket.recv())
         self.seen.answers[f"socket {answer['type']}"] += 1
@@ -191,7 +191,7 @@ def label_of(number: int) -> str:
 async def all_begun(url: str, socket_url: str, count: int, seen: Observations) -> AsyncIterator[list[Player]]:
     """Give so many players whose episodes have begun: half on sockets of their own, half over shared HTTP."""
     connector = aiohttp.TCPConnector(limit=HTTP_CONNECTIONS)
-    patience = aiohttp.ClientTimeout(total=PATIENCE_S)
+    timeout = aiohttp.ClientTimeout(total=PATIENCE_S)
     sockets: list[ClientConnection] = []
     places = asyncio.Semaphore(OPENING_AT_ONCE)
 
@@ -206,7 +206,7 @@ async def all_begun(url: str, socket_url: str, count: int, seen: Observations) -
             await player.begin()
             return player
 
-    async with aiohttp.ClientSession(connector=connector, timeout=patience, trust_env=False) as http:
+    async with aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False) as http:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(begun(number)) for number in range(count)]

@@ -27,7 +27,7 @@ class Action:
     arguments: dict[str, Any]
     writes: Row | None = None
     may_be_refused: bool = False
-    is_misfit: bool = False
+    is_invalid: bool = False
 
     @property
     def operation(self) -> str:
@@ -65,7 +65,7 @@ class EpisodeModel:
 
     def take(self, action: Action, seen: Observation) -> None:
         """Apply one step and its observation."""
-        assert (seen["error"] is not None) == action.is_misfit, seen
+        assert (seen["error"] is not None) == action.is_invalid, seen
         assert seen["done"] == (self.step + 1 == demo_scenario.MAX_STEPS), seen
         self.request[action.operation] += 1
         nth = self.request[action.operation]

@@ -55,7 +55,7 @@ class ModelComparison(RuleBasedStateMachine):
             shutil.rmtree(self._folder)
 
     @invariant()
-    def every_episode_stands_where_the_model_stands(self) -> None:
+    def every_episode_matches_the_model(self) -> None:
         """The states for the trainer equal those of the model, and no other episode is live."""
         live = {episode.id: episode.state() for episode in self.enterprise.episodes()}
         _check(live.keys() == self.model.live.keys(), f"live are {sorted(live)}, not {sorted(self.model.live)}")

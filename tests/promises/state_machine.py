@@ -35,7 +35,7 @@ _WEIGHTS = {
     "snapshot_in_mid_step": 2,
     "kill_the_gateway_in_mid_step": 1,
     "restart": 2,
-    "ask_under_a_number": 2,
+    "step_with_number": 2,
     "reset": 1,
     "forget_a_snapshot": 1,
     "drop": 1,
@@ -70,7 +70,7 @@ class EnterpriseMachine(ModelComparison):
             self._step(label, actions[0])
             self.inject_fault(None)
 
-    def ask_under_a_number(self, label: str, which: int, actions: list[Action]) -> None:
+    def step_with_number(self, label: str, which: int, actions: list[Action]) -> None:
         """Two concurrent calls with the next number are one step; a taken one returns its observation or is refused."""
         if label not in self.model.live:
             return
@@ -140,7 +140,7 @@ class EnterpriseMachine(ModelComparison):
             pair = [episode.id for episode in self.do(self.enterprise.snapshots.fork(snapshot_id, 2))]
             self.model.live |= {name: self.model.snapshots[snapshot_id].played.copy() for name in pair}
             self.step(pair[which % 2], which, actions)
-            self.every_episode_stands_where_the_model_stands()
+            self.every_episode_matches_the_model()
             self.every_database_holds_the_rows_of_the_model()
             for name in pair:
                 self.free(name)

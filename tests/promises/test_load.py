@@ -72,7 +72,7 @@ def _check_databases(deployment: DeploymentUnderLoad, seen: Observations) -> Non
     seen.unclear += [f"{label} has no manifest" for label in numbers]
 
 
-def _check_nobody_met(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> None:
+def _check_isolation(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> None:
     seen = asyncio.run(_played(deployment, count, figures))
     figures.record("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
     figures.record("  foreign canaries in observations and databases", len(seen.foreign))
@@ -124,7 +124,7 @@ def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deplo
 def test_a_hundred_concurrent_episodes_are_isolated(
     small_deployment: DeploymentUnderLoad, figures: Measurements
 ) -> None:
-    _check_nobody_met(small_deployment, FEW, figures)
+    _check_isolation(small_deployment, FEW, figures)
 
 
 @pytest.mark.timeout(300)
@@ -137,7 +137,7 @@ def test_abandoned_episodes_leave_nothing_behind(small_deployment: DeploymentUnd
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_thousand_concurrent_episodes_are_isolated(tmp_path: Path, figures: Measurements, workers: int) -> None:
     with deployment_under_load(tmp_path, workers=workers) as deployment:
-        _check_nobody_met(deployment, MANY, figures)
+        _check_isolation(deployment, MANY, figures)
 
 
 @pytest.mark.load
@@ -149,9 +149,9 @@ def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, fi
 
 @pytest.mark.load
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize("stop_signal", [signal.SIGSTOP, signal.SIGKILL])
 def test_the_slots_of_many_clients_that_disappear_at_once_are_released_in_time(
-    tmp_path: Path, figures: Measurements, fate: signal.Signals, workers: int
+    tmp_path: Path, figures: Measurements, stop_signal: signal.Signals, workers: int
 ) -> None:
     with deployment_under_load(tmp_path, QUICK_PINGS, workers=workers) as deployment:
         command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(CLIENTS)]
@@ -159,13 +159,14 @@ def test_the_slots_of_many_clients_that_disappear_at_once_are_released_in_time(
             try:
                 assert clients.stdout is not None
                 assert clients.stdout.readline().strip() == READY
-                clients.send_signal(fate)
+                clients.send_signal(stop_signal)
                 began = time.monotonic()
                 deployment.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
             finally:
                 clients.kill()
         figures.record(
-            f"{CLIENTS} clients {fate.name}, seconds until their slots are back", f"{time.monotonic() - began:.1f}"
+            f"{CLIENTS} clients {stop_signal.name}, seconds until their slots are back",
+            f"{time.monotonic() - began:.1f}",
         )
 
 

@@ -15,7 +15,7 @@ import requests
 from tests.integration.processes import service_process
 from tests.promises.deployment_under_load import DeploymentUnderLoad, deployment_under_load
 
-IMPATIENCE_S = 0.4
+CLIENT_TIMEOUT_S = 0.4
 STOPPED_S = 1.2
 """Longer than the client's timeout, shorter than the gateway's timeout for a service."""
 
@@ -34,7 +34,7 @@ class Client:
     """A plain HTTP client with its own episode."""
 
     def __init__(self, deployment: DeploymentUnderLoad, http: requests.Session) -> None:
-        self._house, self._http = deployment, http
+        self._deployment, self._http = deployment, http
         opened = http.post(f"{deployment.url}/reset", json={"seed": 1, "chaos": 0})
         assert opened.status_code == 200, opened.text
         self.episode: str = opened.json()["episode_id"]
@@ -47,7 +47,7 @@ class Client:
             "step": number,
             "action": {"tool_name": tool, "arguments": arguments},
         }
-        return self._http.post(f"{self._house.url}/step", json=body, timeout=wait_s)
+        return self._http.post(f"{self._deployment.url}/step", json=body, timeout=wait_s)
 
     def comment(self, number: int, *, body: str = MARK, wait_s: float = 30.0) -> requests.Response:
         return self.step(number, "ticketdesk_add_comment", key=self.ticket, body=body, wait_s=wait_s)
@@ -79,7 +79,7 @@ def test_a_retry_of_a_step_that_timed_out_gets_the_stored_response(
     deployment: DeploymentUnderLoad, client: Client
 ) -> None:
     with _stopped(deployment, "ticketdesk"), pytest.raises(requests.ReadTimeout):
-        client.comment(2, wait_s=IMPATIENCE_S)
+        client.comment(2, wait_s=CLIENT_TIMEOUT_S)
     again = client.comment(2)
     assert again.status_code == 200
     assert again.json()["observation"]["result"]["body"] == MARK
@@ -93,7 +93,7 @@ def test_a_retry_while_the_step_is_in_flight_is_not_a_second_step(
     with _stopped(deployment, "ticketdesk"):
         for _ in range(2):
             with pytest.raises(requests.ReadTimeout):
-                client.comment(2, wait_s=IMPATIENCE_S)
+                client.comment(2, wait_s=CLIENT_TIMEOUT_S)
         again = client.comment(2)
     assert again.status_code == 200
     assert again.json()["observation"]["result"]["body"] == MARK
@@ -104,7 +104,7 @@ def test_another_step_with_the_number_of_one_that_timed_out_is_rejected(
     deployment: DeploymentUnderLoad, client: Client
 ) -> None:
     with _stopped(deployment, "ticketdesk"), pytest.raises(requests.ReadTimeout):
-        client.comment(2, wait_s=IMPATIENCE_S)
+        client.comment(2, wait_s=CLIENT_TIMEOUT_S)
     other = client.comment(2, body="something else")
     assert (other.status_code, other.json()["code"]) == (409, "step-conflict")
     assert client.comments(3).count(MARK) == 1

@@ -24,7 +24,7 @@ SMALL = settings(
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
-LOOKING = settings(SMALL, max_examples=120, phases=[Phase.generate])
+DEFECT_SEARCH = settings(SMALL, max_examples=120, phases=[Phase.generate])
 """Settings for runs that search for a planted defect, without shrinking the example."""
 
 
@@ -41,4 +41,4 @@ def test_three_episodes_behave_like_the_model(request: pytest.FixtureRequest, mo
 def test_a_planted_defect_is_detected(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     DEFECTS[defect](monkeypatch)
     with pytest.raises(ModelMismatchError):
-        run_state_machine_as_test(EnterpriseMachine, settings=LOOKING)
+        run_state_machine_as_test(EnterpriseMachine, settings=DEFECT_SEARCH)

@@ -76,7 +76,7 @@ def test_the_chance_of_a_search_counts_the_approvers_that_approvalflow_rejects(p
 def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_all: PlayAll) -> None:
     fair = solutions_for(SCENARIO).fair
 
-    async def meddle(task: TaskView, call: Call) -> None:
+    async def change_and_restore_vendor(task: TaskView, call: Call) -> None:
         listed = await call("datahub_search_records", {"kind": "vendor", "limit": 50})
         own = await call("ticketdesk_get_ticket", {"key": ids_in(task.brief)[0]})
         vendor_id = next(row["id"] for row in listed.result["items"] if row["id"] not in str(own.result))
@@ -85,6 +85,6 @@ def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_
             await call("datahub_update_vendor", {"vendor_id": vendor_id, "contact_email": contact_email})
         await fair(task, call)
 
-    (kept,) = play_all([EpisodeSpec(player=meddle, seed=3, chaos=1)])
+    (kept,) = play_all([EpisodeSpec(player=change_and_restore_vendor, seed=3, chaos=1)])
     verdict = kept.instance.rubric.judge(kept.evidence, kept.finish)
     assert [check.id for check in verdict.checks if not check.passed] == ["nothing_else_changed"]

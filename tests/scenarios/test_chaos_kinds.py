@@ -31,7 +31,7 @@ def _pair(name: str, kind: Kind) -> tuple[Instance, Instance]:
     return _planned(name, *needed), _planned(name, *needed, kind)
 
 
-def _strikes(name: str, kind: Kind) -> bool:
+def _is_injected(name: str, kind: Kind) -> bool:
     return kind in {one.kind for one in _pair(name, kind)[1].injections}
 
 
@@ -53,7 +53,7 @@ def test_every_kind_has_a_rate_in_a_profile_and_a_place_in_a_budget(kind: Kind) 
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_an_injected_kind_changes_the_documents_or_the_faults(kind: Kind) -> None:
-    struck = [name for name in EXAMPLES if _strikes(name, kind)]
+    struck = [name for name in EXAMPLES if _is_injected(name, kind)]
     assert struck, "it strikes nowhere"
     assert not [name for name in struck if not _is_other(*_pair(name, kind))]
 
@@ -61,7 +61,7 @@ def test_an_injected_kind_changes_the_documents_or_the_faults(kind: Kind) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(catalogue()) - set(EXAMPLES)))
 def test_no_injected_kind_leaves_a_scenario_unchanged(name: str) -> None:
-    struck = [kind for kind in Kind if _strikes(name, kind)]
+    struck = [kind for kind in Kind if _is_injected(name, kind)]
     assert not [kind for kind in struck if not _is_other(*_pair(name, kind))]
 
 

@@ -35,9 +35,9 @@ def _spec(player: Player, scenario: str = "vendor_onboarding") -> EpisodeSpec:
 @pytest.mark.parametrize("name", ["vendor_onboarding", "access_request"])
 def test_ticking_an_unread_item_forfeits_success(play_all: PlayAll, name: str) -> None:
     fair = solutions_for(name).fair
-    honest, blind = play_all([_spec(fair, name), _spec(_ticking_unread(fair), name)])
+    honest, unread = play_all([_spec(fair, name), _spec(_ticking_unread(fair), name)])
     assert honest.result.outcome is Outcome.SUCCESS
-    assert blind.result.outcome is not Outcome.SUCCESS
-    verdict = blind.instance.rubric.judge(blind.evidence, blind.finish)
+    assert unread.result.outcome is not Outcome.SUCCESS
+    verdict = unread.instance.rubric.judge(unread.evidence, unread.finish)
     assert [check.id for check in verdict.checks if not check.passed] == ["checklist_known"]
     assert verdict.primary_failure == "checklist_known"

@@ -19,7 +19,7 @@ PLAYED = "license_renewal"
 EVENTS = {kind.value: 1.0 for kind in Kind if kind.group is Group.EVENTS}
 
 
-def _happenings(instance: Instance, kind: str) -> list[dict[str, Any]]:
+def _scheduled_events(instance: Instance, kind: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = instance.documents[row_views.TICKETDESK]["scheduled_events"]
     return [one for one in found if one["kind"] == kind]
 
@@ -38,10 +38,12 @@ def test_colleagues_act_in_office_hours_after_the_start(name: str) -> None:
 def test_ids_of_scheduled_rows_continue_the_numbering() -> None:
     instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
     desk = instance.documents[row_views.TICKETDESK]
-    comments = [row["id"] for row in desk["comments"]] + [one["data"]["id"] for one in _happenings(instance, "comment")]
+    comments = [row["id"] for row in desk["comments"]] + [
+        one["data"]["id"] for one in _scheduled_events(instance, "comment")
+    ]
     assert comments == [f"comment-{n}" for n in range(1, len(comments) + 1)]
     keys = {row["key"] for row in desk["tickets"]}
-    new = [one["data"]["key"] for one in _happenings(instance, "ticket")]
+    new = [one["data"]["key"] for one in _scheduled_events(instance, "ticket")]
     assert new
     assert not keys & set(new)
     assert len(set(new)) == len(new)
@@ -50,8 +52,8 @@ def test_ids_of_scheduled_rows_continue_the_numbering() -> None:
 def test_a_change_by_a_colleague_is_commented_and_recorded() -> None:
     instance = catalogue()[PLAYED].plan(4, 0, EVENTS)
     records = {one.kind: one for one in instance.injections}
-    (change,) = _happenings(instance, "change")
-    comments = {one["due_at"] for one in _happenings(instance, "comment")}
+    (change,) = _scheduled_events(instance, "change")
+    comments = {one["due_at"] for one in _scheduled_events(instance, "comment")}
     assert records[Kind.PRIORITY_CHANGED].detail == {"from": change["due_at"], "priority": change["data"]["priority"]}
     assert change["once_verified"] == change["data"]["ticket_key"]
     assert records[Kind.PUT_ON_HOLD].entity == change["data"]["ticket_key"]
@@ -70,7 +72,7 @@ def test_scheduled_events_are_not_attributed_to_an_agent_that_waits(play_all: Pl
 
     specs = EpisodeSpec(scenario=PLAYED, player=waiting, seed=4, chaos=0, overrides=EVENTS)
     (kept,) = play_all([specs])
-    (change,) = _happenings(kept.instance, "change")
+    (change,) = _scheduled_events(kept.instance, "change")
     ticket, comments = seen
     assert ticket["status"] == "blocked"
     assert ticket["priority"] != change["data"]["priority"], "that waits until the ticket is verified"

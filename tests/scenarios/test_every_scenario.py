@@ -218,5 +218,5 @@ def test_no_brief_names_a_fact_that_has_to_be_found(scenario: Scenario) -> None:
     assert isinstance(scenario, DeclaredScenario)
     starts = [0, *(SEEDS_OF_SPLITS[split].start for split in HELD_OUT)]
     for seed in [start + number for start in starts for number in range(4)]:
-        staged = scenario.build(seed, profile_for(2), {})
-        assert not list(brief_problems(staged.brief, staged.world, staged.case.ticket_key))
+        built = scenario.build(seed, profile_for(2), {})
+        assert not list(brief_problems(built.brief, built.world, built.case.ticket_key))

@@ -13,7 +13,7 @@ from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.backlog_triage.documents import Sweep
 from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.scenarios.budget_transfer.scenario import Transfer
-from companyos_gateway.scenarios.budget_transfer.scenario import Variant as Asked
+from companyos_gateway.scenarios.budget_transfer.scenario import Variant as TransferVariant
 from companyos_gateway.scenarios.incident_response.documents import Incident
 
 SEEDS = range(12)
@@ -21,26 +21,26 @@ HARD = 4
 
 
 @cache
-def _staged(name: str, seed: int) -> BuiltTask:
+def _build(name: str, seed: int) -> BuiltTask:
     module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    staged: BuiltTask = module.SCENARIO.build(seed, profile_for(HARD), {})
-    return staged
+    built: BuiltTask = module.SCENARIO.build(seed, profile_for(HARD), {})
+    return built
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sweep_covers_the_open_and_untriaged_tickets_of_one_team_and_tag(seed: int) -> None:
-    staged = _staged("backlog_triage", seed)
-    facts: Sweep = staged.case.facts
-    tagged = [ticket for ticket in staged.world.ticketdesk.tickets if facts.tag in ticket.tags]
+    built = _build("backlog_triage", seed)
+    facts: Sweep = built.case.facts
+    tagged = [ticket for ticket in built.world.ticketdesk.tickets if facts.tag in ticket.tags]
     ours = {one.key for one in tagged if one.team_id == facts.team_id and one.status in (None, "open")}
     assert {goal.key for goal in facts.goals} == ours
     assert len(ours) < len(tagged)
-    assert staged.case.ticket_key not in ours
+    assert built.case.ticket_key not in ours
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_duplicate_in_a_sweep_is_newer_than_its_original(seed: int) -> None:
-    facts: Sweep = _staged("backlog_triage", seed).case.facts
+    facts: Sweep = _build("backlog_triage", seed).case.facts
     doubles = [(goal.key, goal.original) for goal in facts.goals if goal.original is not None]
     assert doubles
     for key, original in doubles:
@@ -49,7 +49,7 @@ def test_a_duplicate_in_a_sweep_is_newer_than_its_original(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
-    facts: Sweep = _staged("backlog_triage", seed).case.facts
+    facts: Sweep = _build("backlog_triage", seed).case.facts
     if facts.most_each is None:
         return
     kept = [goal for goal in facts.goals if goal.assignee_ids is not None]
@@ -62,10 +62,10 @@ def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
-    staged = _staged("incident_response", seed)
-    case, facts = staged.case, staged.case.facts
+    built = _build("incident_response", seed)
+    case, facts = built.case, built.case.facts
     assert isinstance(facts, Incident)
-    tickets = {ticket.key: ticket for ticket in staged.world.ticketdesk.tickets}
+    tickets = {ticket.key: ticket for ticket in built.world.ticketdesk.tickets}
     release = re.search(r"release ([0-9]+\.[0-9]+)", tickets[case.ticket_key].description)
     assert release is not None
     changes = [one for one in tickets.values() if one.type == "change" and f"elease {release[1]} of " in one.title]
@@ -75,11 +75,11 @@ def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_person_on_call_may_work_on_the_incident(seed: int) -> None:
-    staged = _staged("incident_response", seed)
-    case, facts = staged.case, staged.case.facts
-    ticket = next(one for one in staged.world.ticketdesk.tickets if one.key == case.ticket_key)
-    on_call_id = facts.on_call_id(staged.world, ticket.created_at.date(), case.due_on)
-    person, company = staged.world.staff.person(on_call_id), staged.world.company()
+    built = _build("incident_response", seed)
+    case, facts = built.case, built.case.facts
+    ticket = next(one for one in built.world.ticketdesk.tickets if one.key == case.ticket_key)
+    on_call_id = facts.on_call_id(built.world, ticket.created_at.date(), case.due_on)
+    person, company = built.world.staff.person(on_call_id), built.world.company()
     assert person.is_employed(case.due_on)
     assert not company.is_out_of_office(person.id, case.due_on)
     assert case.assignee_ids == (on_call_id,)
@@ -87,25 +87,25 @@ def test_the_person_on_call_may_work_on_the_incident(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_parts_of_a_transfer_are_below_the_limit_that_the_total_exceeds(seed: int) -> None:
-    staged = _staged("budget_transfer", seed)
-    facts: Transfer = staged.case.facts
+    built = _build("budget_transfer", seed)
+    facts: Transfer = built.case.facts
     amounts = [int(one.fields["amount_cents"]) for one in (*facts.own_parts, *facts.others_parts)]
-    limits = next(one for one in staged.world.approvalflow.approval_types if one.key == "budget_transfer").thresholds
+    limits = next(one for one in built.world.approvalflow.approval_types if one.key == "budget_transfer").thresholds
     limit = limits[0].up_to_cents
     assert limit is not None
-    assert bool(amounts) is (facts.variant is not Asked.WHOLE)
+    assert bool(amounts) is (facts.variant is not TransferVariant.WHOLE)
     if amounts:
         assert sum(amounts) == facts.amount_cents > limit >= max(amounts)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_are_distinguished_from_other_requests_by_requester_and_purpose(seed: int) -> None:
-    staged = _staged("budget_transfer", seed)
-    facts: Transfer = staged.case.facts
-    requests = [one for one in staged.world.approvalflow.requests if one.type_key == "budget_transfer"]
+    built = _build("budget_transfer", seed)
+    facts: Transfer = built.case.facts
+    requests = [one for one in built.world.approvalflow.requests if one.type_key == "budget_transfer"]
     own_ids = {one.id for one in facts.own_parts}
     parts = own_ids | {one.id for one in facts.others_parts}
-    assert {one.id for one in requests if one.requester_id == staged.case.agent_id} == own_ids
+    assert {one.id for one in requests if one.requester_id == built.case.agent_id} == own_ids
     assert all(one.status == "info_requested" for one in requests)
     assert len({one.id for one in requests} - parts) == 3
 

@@ -17,20 +17,20 @@ SEEDS = range(40)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_approver_requested_what_an_audit_escalates(seed: int, level: int) -> None:
-    staged = audit_remediation.SCENARIO.build(seed, profile_for(level), {})
-    wrong = {row.id for row, breach in staged.case.facts.breaches if breach is Breach.WRONG_HANDS}
-    _check_askers(staged.world, wrong, staged.case.approver_ids)
+    built = audit_remediation.SCENARIO.build(seed, profile_for(level), {})
+    wrong = {row.id for row, breach in built.case.facts.breaches if breach is Breach.WRONG_HANDS}
+    _check_requesters(built.world, wrong, built.case.approver_ids)
 
 
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_approver_requested_the_pending_requests_of_a_leaver(seed: int, level: int) -> None:
-    staged = employee_offboarding.SCENARIO.build(seed, profile_for(level), {})
-    _check_askers(staged.world, {row.id for row in staged.case.facts.duties.waiting}, staged.case.approver_ids)
+    built = employee_offboarding.SCENARIO.build(seed, profile_for(level), {})
+    _check_requesters(built.world, {row.id for row in built.case.facts.duties.waiting}, built.case.approver_ids)
 
 
-def _check_askers(world: WorldBuilder, escalated: set[str], approver_ids: tuple[str, ...]) -> None:
+def _check_requesters(world: WorldBuilder, escalated: set[str], approver_ids: tuple[str, ...]) -> None:
     requests = [request for request in world.approvalflow.requests if request.id in escalated]
     assert len(requests) == len(escalated) > 0
     for request in requests:

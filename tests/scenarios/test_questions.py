@@ -15,7 +15,7 @@ from verification.proof.episode_runner import RecordedEpisode
 
 SCENARIOS = sorted(name for name in catalogue() if ANSWER_WITH_FILLER in solutions_for(name).adversaries)
 IN_DAILY_TESTS = ("bug_escalation",)
-ASKED = {Kind.INFORMATION_REQUEST.value: 1.0}
+WITH_QUESTIONS = {Kind.INFORMATION_REQUEST.value: 1.0}
 SEEDS = (0, 1)
 
 
@@ -33,7 +33,7 @@ def test_answers_are_filled_with_facts() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_planned_question_has_an_accepted_answer(name: str) -> None:
     for seed in range(8):
-        reactions = catalogue()[name].plan(seed, 0, ASKED).documents["approvalflow"]["reactions"]
+        reactions = catalogue()[name].plan(seed, 0, WITH_QUESTIONS).documents["approvalflow"]["reactions"]
         (planned,) = [row for row in reactions if row["kind"] == "request_info"]
         assert planned["accepted"]
         assert all(planned["accepted"])
@@ -45,7 +45,9 @@ def test_every_planned_question_has_an_accepted_answer(name: str) -> None:
 def test_the_fact_is_approved_and_filler_is_not(name: str, play_all: PlayAll) -> None:
     solutions = solutions_for(name)
     fair, filler = (
-        play_all([EpisodeSpec(scenario=name, player=one, seed=seed, chaos=0, overrides=ASKED) for seed in SEEDS])
+        play_all(
+            [EpisodeSpec(scenario=name, player=one, seed=seed, chaos=0, overrides=WITH_QUESTIONS) for seed in SEEDS]
+        )
         for one in (solutions.fair, solutions.adversaries[ANSWER_WITH_FILLER])
     )
     assert [kept.result.player_error for kept in fair if not kept.result.success] == []

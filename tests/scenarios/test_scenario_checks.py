@@ -69,7 +69,7 @@ class Broken(Renewal):
         raise KeyError("days")
 
 
-class Strange(Renewal):
+class RequiredDistractor(Renewal):
     """License renewals with a needed tool as distractor."""
 
     distractors = ("ticketdesk_get_ticket", *LicenseRenewal.distractors[1:])
@@ -159,7 +159,7 @@ def test_a_brief_with_an_invalid_format_is_rejected_with_its_location(tmp_path: 
     [
         (Idle(), rf"^{NAME}/scenario\.py: no check fails when nothing is done"),
         (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
-        (Strange(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
+        (RequiredDistractor(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
     ],
 )
 def test_a_scenario_that_cannot_be_judged_or_built_is_rejected(scenario: LicenseRenewal, output: str) -> None:

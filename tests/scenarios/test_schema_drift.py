@@ -100,10 +100,10 @@ def test_the_privileged_oracle_succeeds_under_drift(play_all: PlayAll) -> None:
     scenario = catalogue()[PLAYED]
     seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
 
-    async def knowing_value(_task: TaskView, call: Call) -> None:
+    async def privileged_player(_task: TaskView, call: Call) -> None:
         await solutions_for(PLAYED).privileged(seed, 4, call)
 
-    assert play_all([EpisodeSpec(scenario=PLAYED, player=knowing_value, seed=seed, chaos=4)])[0].result.success
+    assert play_all([EpisodeSpec(scenario=PLAYED, player=privileged_player, seed=seed, chaos=4)])[0].result.success
 
 
 def _tokens(tools: list[Tool]) -> int:

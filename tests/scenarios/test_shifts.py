@@ -134,12 +134,12 @@ def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(p
 
 
 def test_a_change_outside_of_every_case_forfeits_the_solved_cases(play_all: PlayAll) -> None:
-    async def meddles(task: TaskView, call: Call) -> None:
+    async def changes_another_ticket(task: TaskView, call: Call) -> None:
         (other, *_) = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
         await call("ticketdesk_update_ticket", {"key": other["key"], "priority": "critical"})
         await fair_player(PAIR)(task, call)
 
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=meddles, seed=0, chaos=0)])
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=changes_another_ticket, seed=0, chaos=0)])
     verdict = _verdict(kept)
     assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
     assert all(verdict.cases.values())
@@ -226,9 +226,9 @@ def test_a_ticket_that_stays_with_its_team_must_not_be_changed(lacking: dict[str
     assert failed == [f"{other}:left_to_its_team", "nothing_else_changed"]
     assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
     comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]
-    (kept_by,) = {one["author_id"] for one in comments if re.search("stays with|itself|ourselves", one["body"])}
+    (author_id,) = {one["author_id"] for one in comments if re.search("stays with|itself|ourselves", one["body"])}
     teams = {one["id"]: one["team_id"] for one in instance.documents["ticketdesk"]["company"]["people"]}
-    assert teams[kept_by] == _tickets(instance)[other]["team_id"]
+    assert teams[author_id] == _tickets(instance)[other]["team_id"]
 
 
 @pytest.mark.parametrize(

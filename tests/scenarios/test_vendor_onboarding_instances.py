@@ -24,29 +24,29 @@ SEEDS = range(10)
 Documents = dict[str, dict[str, Any]]
 
 
-def _staged(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask, Documents, Company]:
-    staged = SCENARIO.build(seed, profile_for(level), overrides)
-    documents = staged.world.documents("draw")
-    return staged, documents, Company.model_validate(documents["datahub"]["company"])
+def _build(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask, Documents, Company]:
+    built = SCENARIO.build(seed, profile_for(level), overrides)
+    documents = built.world.documents("draw")
+    return built, documents, Company.model_validate(documents["datahub"]["company"])
 
 
 def _row(rows: list[dict[str, Any]], **expected: Any) -> dict[str, Any]:
     return next(row for row in rows if all(row[name] == value for name, value in expected.items()))
 
 
-def _facts(staged: BuiltTask) -> Onboarding:
-    facts: Onboarding = staged.case.facts
+def _facts(built: BuiltTask) -> Onboarding:
+    facts: Onboarding = built.case.facts
     return facts
 
 
-def _score(staged: BuiltTask) -> MetricSpec:
-    score = _facts(staged).score
+def _score(built: BuiltTask) -> MetricSpec:
+    score = _facts(built).score
     assert score is not None
     return score
 
 
-def _kinds(staged: BuiltTask) -> set[Kind]:
-    return {injection.kind for injection in staged.injections}
+def _kinds(built: BuiltTask) -> set[Kind]:
+    return {injection.kind for injection in built.injections}
 
 
 def _is_refused(seed: int, level: int) -> bool:
@@ -54,19 +54,19 @@ def _is_refused(seed: int, level: int) -> bool:
     return drawn.must_refuse
 
 
-def _versions(staged: BuiltTask) -> list[PolicyRow]:
-    (approval_type,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
-    return [row for row in staged.world.datahub.policies if row.policy_id == approval_type.policy_ref]
+def _versions(built: BuiltTask) -> list[PolicyRow]:
+    (approval_type,) = (one for one in built.world.approvalflow.approval_types if one.key == TYPE_KEY)
+    return [row for row in built.world.datahub.policies if row.policy_id == approval_type.policy_ref]
 
 
-def _in_force(staged: BuiltTask) -> PolicyRow:
+def _in_force(built: BuiltTask) -> PolicyRow:
     return max(
-        (row for row in _versions(staged) if row.effective_from <= staged.world.today), key=lambda row: row.version
+        (row for row in _versions(built) if row.effective_from <= built.world.today), key=lambda row: row.version
     )
 
 
-def _minimum(staged: BuiltTask) -> int:
-    minimum: int = _in_force(staged).parameters["minimum_compliance_score"]
+def _minimum(built: BuiltTask) -> int:
+    minimum: int = _in_force(built).parameters["minimum_compliance_score"]
     return minimum
 
 
@@ -81,16 +81,16 @@ def _age(documents: Documents, metric: dict[str, Any]) -> timedelta:
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_from_level_one_the_four_classic_obstacles_are_always_injected(level: int) -> None:
     for seed in SEEDS:
-        staged, documents, company = _staged(seed, level)
-        case, today = staged.case, staged.world.today
+        built, documents, company = _build(seed, level)
+        case, today = built.case, built.world.today
         ticket = _row(documents["ticketdesk"]["tickets"], key=case.ticket_key)
         assert ticket["priority"] is None
         assert ticket["verified_at"] is None
         assert case.open_items
-        assert _age(documents, _metric(documents, _score(staged).metric_id)) > _score(staged).max_age
+        assert _age(documents, _metric(documents, _score(built).metric_id)) > _score(built).max_age
         cfo = company.holders(Role.CFO, today)[0]
         assert company.is_out_of_office(cfo.id, today)
-        assert set(SCENARIO.always) <= _kinds(staged)
+        assert set(SCENARIO.always) <= _kinds(built)
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -106,21 +106,21 @@ def test_a_quarter_of_the_instances_must_be_refused_from_level_two(level: int) -
 
 def test_at_level_zero_a_ticket_has_no_obstacles() -> None:
     for seed in SEEDS:
-        staged, documents, company = _staged(seed)
-        case = staged.case
+        built, documents, company = _build(seed)
+        case = built.case
         ticket = _row(documents["ticketdesk"]["tickets"], key=case.ticket_key)
         assert ticket["status"] in ("open", "in_progress")
         assert ticket["priority"] == case.priority
-        assert _age(documents, _metric(documents, _score(staged).metric_id)) < _score(staged).max_age
-        assert company.holders(Role.CFO, staged.world.today)[0].id == case.approver_ids[0]
-        assert not company.is_out_of_office(case.approver_ids[0], staged.world.today)
-        assert not staged.injections
+        assert _age(documents, _metric(documents, _score(built).metric_id)) < _score(built).max_age
+        assert company.holders(Role.CFO, built.world.today)[0].id == case.approver_ids[0]
+        assert not company.is_out_of_office(case.approver_ids[0], built.world.today)
+        assert not built.injections
 
 
 def test_an_authorized_approver_is_available_for_the_whole_episode() -> None:
     for seed in range(40):
-        staged, documents, company = _staged(seed, 4)
-        case, today = staged.case, staged.world.today
+        built, documents, company = _build(seed, 4)
+        case, today = built.case, built.world.today
         for ahead in range(30):
             day = today + timedelta(days=ahead)
             assert company.is_active(case.approver_ids[0], day)
@@ -132,7 +132,7 @@ def test_an_authorized_approver_is_available_for_the_whole_episode() -> None:
             for row in rows
             if (row["from_id"], row["to_id"]) == (cfo, case.approver_ids[0])
             and row["revoked_at"] is None
-            and (row["limit_cents"] is None or row["limit_cents"] >= _facts(staged).amount_cents)
+            and (row["limit_cents"] is None or row["limit_cents"] >= _facts(built).amount_cents)
             and (not row["type_keys"] or TYPE_KEY in row["type_keys"])
         ]
         assert live
@@ -140,42 +140,42 @@ def test_an_authorized_approver_is_available_for_the_whole_episode() -> None:
 
 
 def test_missing_status_and_assignee_are_empty() -> None:
-    staged, documents, _ = _staged(1, missing_status=1.0, missing_assignee=1.0)
-    ticket = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)
+    built, documents, _ = _build(1, missing_status=1.0, missing_assignee=1.0)
+    ticket = _row(documents["ticketdesk"]["tickets"], key=built.case.ticket_key)
     assert ticket["status"] is None
     assert ticket["assignee_id"] is None
 
 
 def test_a_departed_assignee_has_left() -> None:
     for seed in SEEDS:
-        staged, documents, company = _staged(seed, departed_assignee=1.0)
-        ticket = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)
+        built, documents, company = _build(seed, departed_assignee=1.0)
+        ticket = _row(documents["ticketdesk"]["tickets"], key=built.case.ticket_key)
         person = company.person(ticket["assignee_id"])
         assert person is not None
-        assert not person.is_employed(staged.world.today)
+        assert not person.is_employed(built.world.today)
 
 
 def test_a_valid_assignee_always_exists() -> None:
     for seed in range(40):
-        staged, _, company = _staged(seed, 4)
-        for person_id in staged.case.assignee_ids:
+        built, _, company = _build(seed, 4)
+        for person_id in built.case.assignee_ids:
             person = company.person(person_id)
             assert person is not None
-            assert person.team_id == staged.case.team_id
-            assert person.is_employed(staged.case.due_on)
-            assert not company.is_out_of_office(person_id, staged.case.due_on)
-        assert staged.case.assignee_ids
+            assert person.team_id == built.case.team_id
+            assert person.is_employed(built.case.due_on)
+            assert not company.is_out_of_office(person_id, built.case.due_on)
+        assert built.case.assignee_ids
 
 
 def test_a_blocker_is_linked_and_describes_its_resolution() -> None:
     ways = set()
     for seed in range(20):
-        staged, documents, _ = _staged(seed, blocked_ticket=1.0)
-        blocker, desk = staged.case.blocker, documents["ticketdesk"]
+        built, documents, _ = _build(seed, blocked_ticket=1.0)
+        blocker, desk = built.case.blocker, documents["ticketdesk"]
         assert blocker is not None
         ways.add(blocker.resolution)
         link = _row(desk["links"], id=blocker.link_id)
-        assert (link["kind"], link["from_key"], link["to_key"]) == ("blocks", blocker.key, staged.case.ticket_key)
+        assert (link["kind"], link["from_key"], link["to_key"]) == ("blocks", blocker.key, built.case.ticket_key)
         assert [row for row in desk["comments"] if row["ticket_key"] == blocker.key]
         planned = [one for one in desk["scheduled_events"] if one["data"]["ticket_key"] == blocker.key]
         assert bool(planned) == (blocker.resolution is BlockerResolution.WAIT)
@@ -183,52 +183,52 @@ def test_a_blocker_is_linked_and_describes_its_resolution() -> None:
 
 
 def test_a_duplicate_is_another_ticket_about_the_same_vendor() -> None:
-    staged, documents, _ = _staged(1, duplicate_ticket=1.0)
-    vendor = _row(documents["datahub"]["vendors"], id=_facts(staged).vendor.id)
+    built, documents, _ = _build(1, duplicate_ticket=1.0)
+    vendor = _row(documents["datahub"]["vendors"], id=_facts(built).vendor.id)
     about = [row for row in documents["ticketdesk"]["tickets"] if vendor["name"] in row["title"]]
-    assert len([row for row in about if row["key"] != staged.case.ticket_key]) >= 1
+    assert len([row for row in about if row["key"] != built.case.ticket_key]) >= 1
 
 
 def test_conflicting_sources_disagree_about_the_minimum_and_one_is_authoritative() -> None:
     for seed in SEEDS:
-        staged, documents, _ = _staged(seed, conflicting_sources=1.0)
+        built, documents, _ = _build(seed, conflicting_sources=1.0)
         hub = documents["datahub"]
-        own = _metric(documents, _score(staged).metric_id)
-        rival = _metric(documents, _score(staged).other_metric_ids[0])
+        own = _metric(documents, _score(built).metric_id)
+        rival = _metric(documents, _score(built).other_metric_ids[0])
         assert (rival["key"], rival["subject"]) == (own["key"], own["subject"])
-        assert (rival["value"] < _minimum(staged)) != (_score(staged).value < _minimum(staged))
+        assert (rival["value"] < _minimum(built)) != (_score(built).value < _minimum(built))
         assert METRIC_KEY in _row(hub["sources"], id=own["source_id"])["authoritative_for"]
         assert METRIC_KEY not in _row(hub["sources"], id=rival["source_id"])["authoritative_for"]
 
 
 def test_a_failed_pipeline_fails_once_or_twice_and_then_succeeds() -> None:
     for seed in SEEDS:
-        staged, documents, _ = _staged(seed, failed_pipeline=1.0)
-        plans = [row for row in documents["datahub"]["refresh_plans"] if row["metric_id"] == _score(staged).metric_id]
+        built, documents, _ = _build(seed, failed_pipeline=1.0)
+        plans = [row for row in documents["datahub"]["refresh_plans"] if row["metric_id"] == _score(built).metric_id]
         outcomes = [row["outcome"] for row in sorted(plans, key=lambda row: row["n"])]
-        assert outcomes == ["failed"] * _score(staged).failing_refreshes + ["succeeded"]
-        assert 1 <= _score(staged).failing_refreshes <= 2
-        assert _row(documents["datahub"]["sources"], id=_score(staged).source_id)["pipeline_state"] == "failed"
+        assert outcomes == ["failed"] * _score(built).failing_refreshes + ["succeeded"]
+        assert 1 <= _score(built).failing_refreshes <= 2
+        assert _row(documents["datahub"]["sources"], id=_score(built).source_id)["pipeline_state"] == "failed"
 
 
 def test_a_refresh_changes_the_value_and_crosses_the_minimum_only_in_refusals() -> None:
     for seed in range(60):
-        staged = SCENARIO.build(seed, profile_for(2), {})
-        old = next(row.value for row in staged.world.datahub.metrics if row.id == _score(staged).metric_id)
-        assert old != _score(staged).value
-        assert (_score(staged).value < _minimum(staged)) == staged.case.must_refuse
-        if staged.case.must_refuse:
-            assert old >= _minimum(staged)
+        built = SCENARIO.build(seed, profile_for(2), {})
+        old = next(row.value for row in built.world.datahub.metrics if row.id == _score(built).metric_id)
+        assert old != _score(built).value
+        assert (_score(built).value < _minimum(built)) == built.case.must_refuse
+        if built.case.must_refuse:
+            assert old >= _minimum(built)
 
 
 def test_every_superseded_version_requires_another_priority() -> None:
     for seed in SEEDS:
-        staged, _, _ = _staged(seed, superseded_policy=1.0)
-        versions, in_force = _versions(staged), _in_force(staged)
+        built, _, _ = _build(seed, superseded_policy=1.0)
+        versions, in_force = _versions(built), _in_force(built)
         assert len(versions) >= 2
         for row in versions:
-            priority = _priority(row.parameters, _facts(staged).amount_cents, _facts(staged).vendor.risk_tier)
-            assert (priority == staged.case.priority) == (row is in_force), row.parameters
+            priority = _priority(row.parameters, _facts(built).amount_cents, _facts(built).vendor.risk_tier)
+            assert (priority == built.case.priority) == (row is in_force), row.parameters
         assert in_force.effective_to is None
 
 
@@ -250,8 +250,8 @@ def test_every_priority_is_required_by_some_instance() -> None:
 
 def test_limits_of_a_policy_ascend_and_its_text_contains_its_figures() -> None:
     for seed in range(30):
-        staged, _, _ = _staged(seed, 2)
-        row = _in_force(staged)
+        built, _, _ = _build(seed, 2)
+        row = _in_force(built)
         figures = row.parameters
         limits = [figures[f"{name}_from_cents"] for name in ("medium", "high", "critical")]
         assert 0 < limits[0] < limits[1] < limits[2]
@@ -262,11 +262,11 @@ def test_limits_of_a_policy_ascend_and_its_text_contains_its_figures() -> None:
 
 def test_similar_names_are_distinguished_by_the_legal_name_in_the_ticket() -> None:
     for seed in SEEDS:
-        staged, documents, _ = _staged(seed, similar_names=1.0)
+        built, documents, _ = _build(seed, similar_names=1.0)
         vendors = documents["datahub"]["vendors"]
-        own = _row(vendors, id=_facts(staged).vendor.id)
+        own = _row(vendors, id=_facts(built).vendor.id)
         twins = [row for row in vendors if row["name"] == own["name"] and row["id"] != own["id"]]
-        text = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)["description"]
+        text = _row(documents["ticketdesk"]["tickets"], key=built.case.ticket_key)["description"]
         assert len(twins) == 1
         assert own["legal_name"] in text
         assert twins[0]["legal_name"] not in text
@@ -276,10 +276,10 @@ def test_similar_names_are_distinguished_by_the_legal_name_in_the_ticket() -> No
 def test_the_ticket_identifies_its_vendor_in_each_of_three_forms() -> None:
     cited = set()
     for seed in range(30):
-        staged, documents, _ = _staged(seed)
-        text = _row(documents["ticketdesk"]["tickets"], key=staged.case.ticket_key)["description"]
-        vendor = _row(documents["datahub"]["vendors"], id=_facts(staged).vendor.id)
-        ways = {"contract": _facts(staged).contract.id, "vendor": vendor["id"], "name": vendor["legal_name"]}
+        built, documents, _ = _build(seed)
+        text = _row(documents["ticketdesk"]["tickets"], key=built.case.ticket_key)["description"]
+        vendor = _row(documents["datahub"]["vendors"], id=_facts(built).vendor.id)
+        ways = {"contract": _facts(built).contract.id, "vendor": vendor["id"], "name": vendor["legal_name"]}
         cited |= {way for way, words in ways.items() if words in text}
     assert cited == {"contract", "vendor", "name"}
 
@@ -287,8 +287,8 @@ def test_the_ticket_identifies_its_vendor_in_each_of_three_forms() -> None:
 def test_either_of_two_sources_may_be_authoritative() -> None:
     names = set()
     for seed in range(30):
-        staged, documents, _ = _staged(seed)
-        names.add(_row(documents["datahub"]["sources"], id=_score(staged).source_id)["name"])
+        built, documents, _ = _build(seed)
+        names.add(_row(documents["datahub"]["sources"], id=_score(built).source_id)["name"])
     assert len(names) >= 3
 
 
@@ -298,8 +298,8 @@ DEAD_ENDS = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATION, Kind.LIMIT_TOO_LOW)
 @pytest.mark.parametrize("kind", DEAD_ENDS)
 def test_the_deputy_in_the_directory_has_no_authority(kind: Kind) -> None:
     for seed in SEEDS:
-        staged, documents, company = _staged(seed, 0, **{kind.value: 1.0})
-        case, today = staged.case, staged.world.today
+        built, documents, company = _build(seed, 0, **{kind.value: 1.0})
+        case, today = built.case, built.world.today
         cfo = company.holders(Role.CFO, today)[0]
         held = company.held_role(cfo.id, Role.CFO, today)
         assert held is not None
@@ -307,16 +307,16 @@ def test_the_deputy_in_the_directory_has_no_authority(kind: Kind) -> None:
         assert deputy is not None
         assert deputy not in case.approver_ids
         row = _row(documents["approvalflow"]["delegations"], from_id=cfo.id, to_id=deputy)
-        ended = datetime.fromisoformat(row["ends_at"]) <= staged.world.started_at or row["revoked_at"] is not None
-        short = row["limit_cents"] is not None and row["limit_cents"] < _facts(staged).amount_cents
+        ended = datetime.fromisoformat(row["ends_at"]) <= built.world.started_at or row["revoked_at"] is not None
+        short = row["limit_cents"] is not None and row["limit_cents"] < _facts(built).amount_cents
         away = company.is_out_of_office(deputy, today)
         assert (away, ended, short) == tuple(kind is one for one in DEAD_ENDS)
 
 
 def test_planned_reactions_are_numbered_in_order_and_the_last_one_is_not_delayed() -> None:
     for seed in SEEDS:
-        staged, documents, _ = _staged(seed, random_rejection=1.0, information_request=1.0, slow_decision=1.0)
-        rows = [row for row in documents["approvalflow"]["reactions"] if row["subject"] == _facts(staged).vendor.id]
+        built, documents, _ = _build(seed, random_rejection=1.0, information_request=1.0, slow_decision=1.0)
+        rows = [row for row in documents["approvalflow"]["reactions"] if row["subject"] == _facts(built).vendor.id]
         assert sorted(row["kind"] for row in rows) == ["reject", "request_info"]
         assert [row["n"] for row in rows] == [1, 2]
         assert rows[0]["extra_minutes"] >= 480
@@ -324,9 +324,9 @@ def test_planned_reactions_are_numbered_in_order_and_the_last_one_is_not_delayed
 
 
 def test_an_expired_certificate_causes_a_planned_reaction() -> None:
-    staged, documents, _ = _staged(1, expired_certificate=1.0)
-    held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == _facts(staged).vendor.id]
-    assert min(date.fromisoformat(row["expires_on"]) for row in held) < staged.world.today
+    built, documents, _ = _build(1, expired_certificate=1.0)
+    held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == _facts(built).vendor.id]
+    assert min(date.fromisoformat(row["expires_on"]) for row in held) < built.world.today
     reactions = documents["approvalflow"]["reactions"]
     assert [row["reason_code"] for row in reactions] == ["certificate_expired"]
 
@@ -348,8 +348,8 @@ def test_transport_faults_are_recorded_by_service_with_their_rate() -> None:
 
 
 def test_transport_faults_do_not_change_the_time_of_decisions() -> None:
-    calm, stormy = SCENARIO.plan(3, 2), SCENARIO.plan(3, 2, {"unavailable": 1.0, "slow_answer": 1.0})
-    assert calm.source_ids == stormy.source_ids
+    usual, faulty = SCENARIO.plan(3, 2), SCENARIO.plan(3, 2, {"unavailable": 1.0, "slow_answer": 1.0})
+    assert usual.source_ids == faulty.source_ids
 
 
 def test_the_draw_seed_of_an_instance_is_the_same_at_every_level() -> None:
@@ -360,7 +360,7 @@ def test_the_draw_seed_of_an_instance_is_the_same_at_every_level() -> None:
 def test_no_visible_text_names_an_injection() -> None:
     words = {kind.value for kind in Kind if kind.group is not Group.TRANSPORT}
     for seed in SEEDS:
-        _, documents, _ = _staged(seed, 4)
+        _, documents, _ = _build(seed, 4)
         seen = {name: rows for document in documents.values() for name, rows in document.items()}
         hidden = {"refresh_plans", "reactions", "traits", "scheduled_events"}
         text = json.dumps({name: rows for name, rows in seen.items() if name not in hidden})

@@ -45,7 +45,7 @@ class WaitsForTheHolderToComeBack(VendorOnboardingWorker):
 
 
 @_register
-class CriesFraud(VendorOnboardingWorker):
+class ReportsFraudWithoutEvidence(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         await self.client.create(
             "datahub_report_data_issue",
@@ -59,7 +59,7 @@ class CriesFraud(VendorOnboardingWorker):
 
 
 @_register
-class ScribblesIntoTheHistoryOfStrangers(VendorOnboardingWorker):
+class LinksUnrelatedTickets(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         board = await self.client.call("ticketdesk_list_tickets", status="open")
         first, second = [row["key"] for row in board["items"] if row["key"] != self.ticket.key][:2]

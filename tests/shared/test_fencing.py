@@ -147,7 +147,7 @@ async def test_a_late_drop_of_an_older_generation_removes_nothing(library: Servi
 
 
 async def test_temporary_files_of_a_running_process_are_not_removed(library: ServiceHarness, tmp_path: Path) -> None:
-    theirs, gone = tmp_path / ".1.db.tmp-1-1", tmp_path / f".1.db.tmp-{_pid_of_nobody()}-1"
+    theirs, gone = tmp_path / ".1.db.tmp-1-1", tmp_path / f".1.db.tmp-{_unused_pid()}-1"
     for path in (theirs, gone):
         path.touch()
     database.remove_temporary_files(tmp_path)
@@ -155,7 +155,7 @@ async def test_temporary_files_of_a_running_process_are_not_removed(library: Ser
     assert not gone.exists()
 
 
-def _pid_of_nobody() -> int:
+def _unused_pid() -> int:
     child = os.fork()
     if child == 0:
         os._exit(0)

@@ -29,7 +29,7 @@ PLACES = [
     "service.snapshot.before",
     "service.snapshot.after",
 ]
-LIFE = """
+EPISODE_SCRIPT = """
 import asyncio, sys
 from datetime import timedelta
 from pathlib import Path
@@ -52,7 +52,7 @@ def _live(folder: Path, place: str | None) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     if place is not None:
         environment[VARIABLE] = place
-    command = [sys.executable, "-c", LIFE, str(folder)]
+    command = [sys.executable, "-c", EPISODE_SCRIPT, str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout.strip()
 

@@ -41,12 +41,12 @@ async def _fork_refused(library: ServiceHarness, source: str) -> tuple[int, str]
     return refused
 
 
-async def _living(library: ServiceHarness) -> DigestReply:
+async def _digest_of_live_episode(library: ServiceHarness) -> DigestReply:
     await library.post("/books/B-1/lend")
     return await library.digest()
 
 
-def _no_strays(library: ServiceHarness) -> bool:
+def _has_no_temporary_files(library: ServiceHarness) -> bool:
     return not list(library.folder.rglob("*.tmp*"))
 
 
@@ -66,7 +66,7 @@ async def test_a_damaged_snapshot_cannot_be_used_and_live_episodes_are_unaffecte
     library: ServiceHarness, damage: object
 ) -> None:
     assert callable(damage)
-    before = await _living(library)
+    before = await _digest_of_live_episode(library)
     source = await library.snapshot()
     await library.check(source)
     file = _snapshot_file(library, source)
@@ -77,7 +77,7 @@ async def test_a_damaged_snapshot_cannot_be_used_and_live_episodes_are_unaffecte
     assert await _fork_refused(library, source) == (410, "source-corrupt")
     assert await library.digest() == before
     assert not (library.folder / "library" / "episodes" / "fork").exists()
-    assert _no_strays(library)
+    assert _has_no_temporary_files(library)
 
 
 async def test_a_file_with_a_valid_name_that_is_not_a_database_is_damaged(library: ServiceHarness) -> None:
@@ -89,7 +89,7 @@ async def test_a_file_with_a_valid_name_that_is_not_a_database_is_damaged(librar
 
 
 async def test_a_snapshot_of_another_version_of_the_service_is_rejected_as_such(library: ServiceHarness) -> None:
-    before = await _living(library)
+    before = await _digest_of_live_episode(library)
     file = _snapshot_file(library, await library.snapshot())
     with closing(sqlite3.connect(file)) as db:
         db.execute("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
@@ -135,7 +135,7 @@ async def test_deleting_a_snapshot_never_deletes_a_template(library: ServiceHarn
 
 
 async def test_an_export_is_the_current_episode_in_one_file(library: ServiceHarness, tmp_path: Path) -> None:
-    before = await _living(library)
+    before = await _digest_of_live_episode(library)
     answer = await library.control("export", {})
     assert answer.headers["content-type"] == DATABASE_MEDIA_TYPE
     file = tmp_path / "exported.db"
@@ -145,7 +145,7 @@ async def test_an_export_is_the_current_episode_in_one_file(library: ServiceHarn
         assert db.execute("SELECT lent FROM books WHERE id = 'B-1'").fetchone() == (1,)
     assert [path.name for path in tmp_path.iterdir()] == ["exported.db"]
     assert await library.digest() == before
-    assert _no_strays(library)
+    assert _has_no_temporary_files(library)
 
 
 def test_a_source_id_depends_only_on_the_service_and_the_bytes_of_the_document() -> None:

@@ -16,7 +16,7 @@ KNOWN = {"id": "answer-1", "person_id": EVA, "ticket_key": "OPS-1", "body": "It 
 NOTHING_KNOWN = "I do not know anything about this, sorry."
 
 
-async def _ask(desk: ServiceHarness, body: str, key: str = "OPS-1") -> None:
+async def _comment(desk: ServiceHarness, body: str, key: str = "OPS-1") -> None:
     assert (await desk.post(f"/tickets/{key}/comments", json={"body": body})).status_code == 201
 
 
@@ -28,7 +28,7 @@ async def _answers(desk: ServiceHarness, key: str = "OPS-1") -> list[tuple[str, 
 
 async def test_a_colleague_answers_with_a_known_fact_about_the_ticket(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), answers=[KNOWN])
-    await _ask(desk, f"@{EVA}, did it arrive?")
+    await _comment(desk, f"@{EVA}, did it arrive?")
     await desk.advance(minutes=60)
     assert await _answers(desk) == []
     await desk.advance(minutes=30)
@@ -37,14 +37,14 @@ async def test_a_colleague_answers_with_a_known_fact_about_the_ticket(open_desk:
 
 async def test_a_colleague_without_a_known_fact_says_so(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2"), answers=[KNOWN])
-    await _ask(desk, f"Did it arrive, @{EVA}?", "OPS-2")
+    await _comment(desk, f"Did it arrive, @{EVA}?", "OPS-2")
     await desk.advance(minutes=90)
     assert [body for _, _, body in await _answers(desk, "OPS-2")] == [NOTHING_KNOWN]
 
 
 async def test_an_absent_colleague_answers_after_the_return(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
-    await _ask(desk, f"@{AWAY} please have a look")
+    await _comment(desk, f"@{AWAY} please have a look")
     await desk.advance(minutes=60 * 24 * 8)
     assert await _answers(desk) == []
     await desk.advance(minutes=60 * 24 * 2)
@@ -55,20 +55,20 @@ async def test_a_colleague_who_is_absent_for_years_does_not_answer(open_desk: Op
     company = a_company()
     absence = company.absences[0].model_copy(update={"last_day": date(2028, 3, 1)})
     desk = await open_desk(a_row(), company=company.model_copy(update={"absences": (absence,)}))
-    await _ask(desk, f"@{AWAY} please have a look")
+    await _comment(desk, f"@{AWAY} please have a look")
     assert await _answers(desk) == []
 
 
 @pytest.mark.parametrize("body", [f"@{DEPARTED}?", f"@{AGENT}?", "@p-nobody?", f"{EVA}?", f"mail to eva@{EVA}.example"])
 async def test_only_a_mentioned_colleague_answers(open_desk: OpenDesk, body: str) -> None:
     desk = await open_desk(a_row(), answers=[KNOWN])
-    await _ask(desk, body)
+    await _comment(desk, body)
     assert (await desk.advance(minutes=60 * 24 * 12)).changes == []
 
 
 async def test_each_mentioned_colleague_answers_once(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), answers=[KNOWN])
-    await _ask(desk, f"@{EVA} and @p-acc: did it arrive? @{EVA}!")
+    await _comment(desk, f"@{EVA} and @p-acc: did it arrive? @{EVA}!")
     await desk.advance(minutes=90)
     assert sorted((who, body) for who, _, body in await _answers(desk)) == [
         ("p-acc", NOTHING_KNOWN),

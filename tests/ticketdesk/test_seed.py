@@ -83,7 +83,7 @@ def test_every_ticket_of_the_demo_reached_its_status_by_allowed_transitions() ->
 
 def test_all_events_of_the_demo_are_in_order() -> None:
     seed = demo_seed()
-    born = {ticket.key: ticket.created_at for ticket in seed.tickets}
-    assert all(born[move.ticket_key] <= move.at <= seed.started_at for move in seed.transitions)
-    assert all(born[comment.ticket_key] <= comment.created_at <= seed.started_at for comment in seed.comments)
+    created_at = {ticket.key: ticket.created_at for ticket in seed.tickets}
+    assert all(created_at[move.ticket_key] <= move.at <= seed.started_at for move in seed.transitions)
+    assert all(created_at[comment.ticket_key] <= comment.created_at <= seed.started_at for comment in seed.comments)
     assert all(kind.due_at > seed.started_at for kind in seed.scheduled_events)

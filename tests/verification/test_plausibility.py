@@ -175,7 +175,7 @@ def _close_of_a_running_quarter(documents: Documents) -> str:
     return str(ticket["key"])
 
 
-def _resolved_by_nobody(documents: Documents) -> str:
+def _resolved_without_assignee(documents: Documents) -> str:
     ticket = _resolved(documents)
     ticket["assignee_id"] = None
     return str(ticket["key"])
@@ -336,7 +336,7 @@ def _sentence_in_lower_case(documents: Documents) -> str:
     return str(comment["ticket_key"])
 
 
-def _person_whom_nobody_knows(documents: Documents) -> str:
+def _unknown_person(documents: Documents) -> str:
     names = {row["name"] for row in _company(documents)["people"]}
     name = next(name for name in ("Adaeze Abara", "Zofia Zulu", "Lars Keller") if name not in names)
     comment = _first(documents, "comments")
@@ -404,7 +404,7 @@ VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
     "due dates": (_due_on_a_sunday, _due_before_its_creation),
     "working time": (_comment_at_night,),
     "quarters": (_close_of_a_running_quarter,),
-    "ended tickets": (_resolved_by_nobody,),
+    "ended tickets": (_resolved_without_assignee,),
     "employment": (_comment_by_a_former_employee,),
     "absences": (_decision_on_leave,),
     "assignees": (_assignee_who_left_years_ago, _unknown_assignee),
@@ -422,7 +422,7 @@ VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
     "vendor categories": (_license_from_a_caterer,),
     "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
     "cumulative metrics": (_spend_that_fell, _more_than_the_whole),
-    "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _person_whom_nobody_knows, _own_name),
+    "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _unknown_person, _own_name),
     "checklists": (_item_that_nothing_backs,),
     "scheduled events": (_planned_at_night, _planned_on_leave, _planned_by_the_agent),
 }

@@ -52,9 +52,9 @@ def test_the_budget_is_respected(level: int) -> None:
     budget = profile_for(level).budget
     for seed in range(300):
         struck = _draw(seed, level) - {Kind.STALE_METRIC}
-        brought = {REQUIRES[kind] for kind in struck if kind in REQUIRES}
+        required = {REQUIRES[kind] for kind in struck if kind in REQUIRES}
         for group in (Group.DATA, Group.PEOPLE):
-            assert len([kind for kind in struck - brought if kind.group is group]) <= budget.kinds(group)
+            assert len([kind for kind in struck - required if kind.group is group]) <= budget.kinds(group)
 
 
 def test_the_frequency_of_a_kind_matches_its_rate() -> None:

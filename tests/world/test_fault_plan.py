@@ -21,7 +21,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 DAY = 24 * 60
 OUTAGES = (FaultKind.UNAVAILABLE, FaultKind.RATE_LIMITED, FaultKind.FORBIDDEN)
-FAULTS_WANTED = 1000
+FAULT_COUNT = 1000
 
 
 def _plan(level: int, seed: int = 5, /, **overrides: float) -> FaultPlan:
@@ -148,7 +148,7 @@ def test_a_thousand_retry_times_are_respected_exactly() -> None:
         before = plan.outage(service, outage.ends_at - MINUTE)
         assert before == outage
         met += 1
-        if met == FAULTS_WANTED:
+        if met == FAULT_COUNT:
             return
     raise AssertionError(f"only {met} faults")
 
@@ -172,7 +172,7 @@ def test_waiting_takes_no_more_steps_than_retrying_at_once() -> None:
         steps = [_steps_until_answered(plan, service, began_at, minutes, waits=waits) for waits in (True, False)]
         assert steps[0] * STEP_COST <= steps[1] * STEP_COST, (service, began_at, minutes)
         waited, retried = waited + steps[0], retried + steps[1]
-        if nth == FAULTS_WANTED:
+        if nth == FAULT_COUNT:
             break
     assert waited * 2 < retried
 

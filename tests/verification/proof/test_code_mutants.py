@@ -130,8 +130,10 @@ def test_targeted_final_states_kill_mutants_that_random_ones_rarely_kill(tmp_pat
     refused = asyncio.run(_task(tmp_path, "vendor_bank_change", 48, most=0))
     name = "companyos_gateway.scenarios.vendor_bank_change.scenario"
     bank_mutants = [one for one in mutants_of(name, source_of(name)) if "bank_iban" in one.text and one.function]
-    asked_of = "companyos_gateway.evaluation.approval_requests"
-    approval_mutants = [one for one in mutants_of(asked_of, source_of(asked_of)) if one.function == "active_requests"]
+    module_name = "companyos_gateway.evaluation.approval_requests"
+    approval_mutants = [
+        one for one in mutants_of(module_name, source_of(module_name)) if one.function == "active_requests"
+    ]
     runner = MutantRunner([refused], ())
     assert len(bank_mutants) > 1
     assert [

@@ -158,12 +158,12 @@ def test_leaked_canaries_are_found() -> None:
 
 def test_a_scenario_with_canaries_has_the_same_verdicts_and_contains_them() -> None:
     scenario, canaries = catalogue()["bug_escalation"], Canaries.of("bug_escalation", 1)
-    usual, hiding = scenario.plan(1, 4), CanaryScenario(scenario, canaries).plan(1, 4)
+    usual, with_canaries = scenario.plan(1, 4), CanaryScenario(scenario, canaries).plan(1, 4)
     evidence = Evidence.start(initial_rows(usual.documents))
-    verdict, was = hiding.rubric.judge(evidence, None), usual.rubric.judge(evidence, None)
+    verdict, was = with_canaries.rubric.judge(evidence, None), usual.rubric.judge(evidence, None)
     assert [one.passed for one in verdict.checks] == [one.passed for one in was.checks]
     assert all(one.mismatch is None or canaries.words["finding"] in one.mismatch.found for one in verdict.checks)
-    assert hiding.source_ids == usual.source_ids
+    assert with_canaries.source_ids == usual.source_ids
 
 
 LADDER_SCOPE = Scope(scenarios=("tiny",), size=SMOKE, first=0)
@@ -303,8 +303,8 @@ async def test_a_naive_worker_gives_up_a_task_that_it_cannot_parse(skill: int) -
     assert calls.made[0][0] == "ticketdesk_get_ticket"
 
 
-@pytest.mark.parametrize(("columns", "is_bent"), [({"version"}, False), ({"version", "risk_tier"}, True)])
-def test_a_row_with_only_a_new_version_has_nothing_to_undo(columns: set[str], is_bent: bool) -> None:
+@pytest.mark.parametrize(("columns", "can_be_undone"), [({"version"}, False), ({"version", "risk_tier"}, True)])
+def test_a_row_with_only_a_new_version_has_nothing_to_undo(columns: set[str], can_be_undone: bool) -> None:
     row = {"id": "VEN-1", "risk_tier": "low", "version": 2}
     net = NetChange(
         service="datahub",
@@ -316,4 +316,4 @@ def test_a_row_with_only_a_new_version_has_nothing_to_undo(columns: set[str], is
         before={**row, "version": 1},
         after=row,
     )
-    assert ("vendors VEN-1: undone" in dict(_row_mutations(net, row))) is is_bent
+    assert ("vendors VEN-1: undone" in dict(_row_mutations(net, row))) is can_be_undone
