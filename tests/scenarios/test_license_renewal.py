@@ -22,11 +22,11 @@ EARLIEST = 104
 @pytest.mark.parametrize("level", [1, 4])
 @pytest.mark.parametrize("seed", [*CHEAP_FOR_THE_CFO, *range(40)])
 def test_the_limits_of_the_approval_type_determine_the_approver(seed: int, level: int) -> None:
-    staged = SCENARIO.build(seed, profile_for(level), {})
-    (specs,) = (one for one in staged.world.approvalflow.approval_types if one.key == TYPE_KEY)
-    amount = staged.case.facts.amount_cents
+    built = SCENARIO.build(seed, profile_for(level), {})
+    (specs,) = (one for one in built.world.approvalflow.approval_types if one.key == TYPE_KEY)
+    amount = built.case.facts.amount_cents
     named = next(row.role for row in specs.thresholds if row.up_to_cents is None or amount <= row.up_to_cents)
-    assert named == staged.case.facts.role.value
+    assert named == built.case.facts.role.value
 
 
 @pytest.mark.sample(4)

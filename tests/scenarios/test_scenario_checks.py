@@ -42,8 +42,8 @@ class Reworded(Renewal):
 
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
         """Stage a renewal with an extended brief."""
-        staged = super().build(seed, profile, overrides)
-        return replace(staged, brief=f"{staged.brief} {self._more(staged)}")
+        built = super().build(seed, profile, overrides)
+        return replace(built, brief=f"{built.brief} {self._more(built)}")
 
 
 class Idle(Renewal):
@@ -104,13 +104,13 @@ def test_a_checklist_item_that_names_other_rows_in_another_list_is_rejected() ->
 @pytest.mark.parametrize(
     "more",
     [
-        lambda staged: staged.case.facts.record.id,
-        lambda staged: staged.case.facts.vendor.id,
-        lambda staged: staged.world.staff.people[3].name,
-        lambda staged: staged.world.datahub.vendors[0].name,
-        lambda staged: staged.world.datahub.records[0].title,
-        lambda staged: str(staged.case.facts.amount_cents),
-        lambda _staged: "It costs 4,500.",
+        lambda built: built.case.facts.record.id,
+        lambda built: built.case.facts.vendor.id,
+        lambda built: built.world.staff.people[3].name,
+        lambda built: built.world.datahub.vendors[0].name,
+        lambda built: built.world.datahub.records[0].title,
+        lambda built: str(built.case.facts.amount_cents),
+        lambda _built: "It costs 4,500.",
     ],
 )
 def test_a_brief_that_names_a_fact_is_rejected(more: Callable[[BuiltTask], str]) -> None:
