@@ -105,7 +105,7 @@ async def test_a_colleague_submits_writes_and_delegates_while_time_passes(start:
     assert (await flow.get("/approvals/APR-40")).json()["status"] == "approved"
 
 
-async def test_a_colleague_does_not_submit_on_an_open_subject(start: Start) -> None:
+async def test_a_colleague_does_not_submit_on_a_subject_with_an_open_request(start: Start) -> None:
     late = request_row(id="APR-50", subject="V-1", submitted_at=DUE)
     flow = await start(
         a_seed(

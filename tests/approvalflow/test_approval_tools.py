@@ -26,22 +26,22 @@ def _with_parameter(name: str) -> set[str]:
     }
 
 
-def test_a_tool_is_described_in_one_short_sentence_first() -> None:
+def test_a_tool_description_begins_with_one_short_sentence() -> None:
     for operation_id, operation in _operations().items():
         first = operation["description"].split("\n\n")[0]
         assert first.endswith("."), operation_id
         assert len(first) <= LONGEST_DESCRIPTION, operation_id
 
 
-def test_tools_that_create_take_an_idempotency_key() -> None:
+def test_tools_that_create_accept_an_idempotency_key() -> None:
     assert _with_parameter("Idempotency-Key") == KEYED
 
 
-def test_tools_that_change_a_request_take_a_version() -> None:
+def test_tools_that_change_a_request_accept_a_version() -> None:
     assert _with_parameter("If-Match") == VERSIONED
 
 
-def test_every_refusal_is_documented_with_its_codes() -> None:
+def test_every_error_is_documented_with_its_codes() -> None:
     submit = _operations()["submit_approval"]["responses"]
     codes = {
         code

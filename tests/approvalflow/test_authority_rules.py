@@ -76,7 +76,7 @@ def test_a_holder_on_holiday_is_out_of_office() -> None:
     assert _code(CFO, company=a_company(absences=[(CFO, *WEEK)])) == "approver-out-of-office"
 
 
-def test_an_absence_counts_on_its_last_day_and_not_after() -> None:
+def test_an_absence_includes_its_last_day() -> None:
     assert _code(CFO, company=a_company(absences=[(CFO, "2026-02-20", "2026-03-02")])) == "approver-out-of-office"
     assert _code(CFO, company=a_company(absences=[(CFO, "2026-02-20", "2026-03-01")])) is None
 
@@ -169,7 +169,7 @@ def test_the_second_approver_is_an_available_holder_of_the_role() -> None:
     assert _second() == CEO
 
 
-def test_the_second_approver_is_a_delegate_while_the_holder_is_away() -> None:
+def test_the_second_approver_is_a_delegate_while_the_holder_is_absent() -> None:
     delegations = [a_delegation(from_id=CEO, to_id=LEAD)]
     assert _second(company=a_company(absences=[(CEO, *WEEK)]), delegations=delegations) == LEAD
 

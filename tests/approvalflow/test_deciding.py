@@ -40,7 +40,7 @@ async def _decided(start: Start, seed: Seed, **changed: Any) -> dict[str, Any]:
     return await _approval(flow)
 
 
-async def test_an_honest_request_is_approved_within_the_approvers_time(flow: ServiceHarness) -> None:
+async def test_a_valid_request_is_approved_within_the_time_of_the_approver(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=19)
     assert (await _approval(flow))["status"] == "pending"
@@ -99,7 +99,7 @@ async def test_a_late_submission_is_decided_the_next_working_morning(flow: Servi
         ({"fields": {**FIELDS, "score_as_of": "2026-03-01T08:59:59Z"}}, "evidence_too_old"),
     ],
 )
-async def test_an_approver_rejects_for_what_is_wrong(start: Start, changed: dict[str, Any], reason: str) -> None:
+async def test_an_approver_rejects_a_request_with_a_problem(start: Start, changed: dict[str, Any], reason: str) -> None:
     approval = await _decided(start, a_seed(), **changed)
     assert (approval["status"], approval["decisions"][0]["reason_code"]) == ("rejected", reason)
     assert approval["decided_at"] == approval["decisions"][0]["at"]
@@ -119,7 +119,7 @@ async def test_a_revoked_delegate_rejects(start: Start) -> None:
     assert (await _approval(flow))["decisions"][0]["reason_code"] == "not_entitled"
 
 
-async def test_a_planned_rejection_happens_once_and_gives_its_reason(start: Start) -> None:
+async def test_a_planned_rejection_happens_once_and_states_its_reason(start: Start) -> None:
     planned = reaction_row(reason_code="budget_frozen", reason="No budget this month.")
     flow = await start(a_seed(reactions=[planned]))
     await flow.post("/approvals", json=submission())
@@ -196,7 +196,7 @@ async def test_a_colleagues_request_is_decided_too(start: Start) -> None:
     assert {change.cause for change in report.changes} == {None}
 
 
-async def test_an_approver_who_fell_ill_decides_after_the_return(start: Start) -> None:
+async def test_an_approver_who_became_ill_decides_after_the_return(start: Start) -> None:
     company = a_company(absences=[(CFO, "2026-03-03", "2026-03-04")])
     trait = {"id": CFO, "min_minutes": 600, "max_minutes": 600}
     flow = await start(a_seed(company, traits=[trait]))
@@ -220,6 +220,6 @@ async def test_an_open_request_of_the_seed_expires(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("amount", "needed"), [(10_000_000, 1), (10_000_001, 2)])
-async def test_the_second_approver_is_needed_above_the_limit(flow: ServiceHarness, amount: int, needed: int) -> None:
+async def test_the_second_approver_is_required_above_the_limit(flow: ServiceHarness, amount: int, needed: int) -> None:
     made = await flow.post("/approvals", json=submission(fields={**FIELDS, "cost_cents": amount}))
     assert made.json()["approvals_needed"] == needed

@@ -59,7 +59,7 @@ async def test_another_person_cannot_cancel_a_request(start: Start) -> None:
     "body",
     [{}, {"reason_code": "policy_violation"}, {**REASON, "reason_code": "boredom"}, {**REASON, "reason_ref": ""}],
 )
-async def test_a_cancellation_needs_a_typed_reason(start: Start, body: dict[str, Any]) -> None:
+async def test_a_cancellation_requires_a_typed_reason(start: Start, body: dict[str, Any]) -> None:
     flow = await start(a_seed(requests=[request_row()]))
     answer = await flow.post("/approvals/APR-40/cancellation", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")

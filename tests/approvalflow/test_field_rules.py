@@ -60,7 +60,7 @@ def test_a_long_unknown_name_is_truncated_in_the_error() -> None:
     assert len(_refused({**FIELDS, "x" * 5000: 1}).detail or "") < 200
 
 
-def test_an_amount_below_zero_is_refused() -> None:
+def test_an_amount_below_zero_is_rejected() -> None:
     assert isinstance(_refused({**FIELDS, "cost_cents": -1}), AmountNegativeError)
 
 
@@ -69,7 +69,7 @@ def test_evidence_of_the_current_moment_is_accepted() -> None:
     assert checked_fields(a_type(), {**FIELDS, "score_as_of": moment}, NOW)["score_as_of"] == moment
 
 
-def test_evidence_from_the_future_is_refused() -> None:
+def test_evidence_from_the_future_is_rejected() -> None:
     later = (NOW + timedelta(minutes=1)).isoformat()
     assert isinstance(_refused({**FIELDS, "score_as_of": later}), EvidenceInFutureError)
 

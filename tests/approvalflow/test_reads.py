@@ -58,7 +58,7 @@ async def test_a_list_can_be_filtered(start: Start, filters: dict[str, str], fou
     assert page["total"] == len(found)
 
 
-async def test_an_unknown_status_or_cursor_is_refused(flow: ServiceHarness) -> None:
+async def test_an_unknown_status_or_cursor_is_rejected(flow: ServiceHarness) -> None:
     assert (await flow.get("/approvals", params={"status": "lost"})).json()["code"] == "invalid-arguments"
     assert (await flow.get("/approvals", params={"cursor": "%%"})).json()["code"] == "invalid-cursor"
 
@@ -80,7 +80,7 @@ async def test_an_approval_type_lists_its_required_fields(flow: ServiceHarness) 
     assert (await flow.get("/approval-types/holiday")).json()["code"] == "approval-type-not-found"
 
 
-async def test_default_answers_are_small(start: Start) -> None:
+async def test_default_responses_are_small(start: Start) -> None:
     many = [type_row(key=f"type_{n}", title="A type with a rather long title") for n in range(12)]
     flow = await start(a_seed(requests=_rows(23), approval_types=[type_row(), *many]))
     for url in ("/approvals", "/approval-types", "/approval-types/onboarding", "/approvals/APR-10", "/delegations"):

@@ -63,7 +63,7 @@ def test_any_request_that_is_not_final_can_be_ended(status: RequestStatus, to: R
     assert _code(lambda: check_may_move(a_request(status=status), to)) is None
 
 
-def test_only_a_waiting_request_is_escalated() -> None:
+def test_only_a_pending_request_can_be_escalated() -> None:
     to = RequestStatus.ESCALATED
     assert _code(lambda: check_may_move(a_request(status=RequestStatus.PENDING), to)) is None
     assert _code(lambda: check_may_move(a_request(status=RequestStatus.ESCALATED), to)) is None

@@ -89,7 +89,7 @@ async def test_information_that_was_not_requested_is_rejected(flow: ServiceHarne
     assert (answer.status_code, answer.json()["code"]) == (409, "information-not-requested")
 
 
-async def test_a_raised_amount_is_over_the_approvers_limit(start: Start) -> None:
+async def test_a_raised_amount_exceeds_the_limit_of_the_approver(start: Start) -> None:
     small = {**FIELDS, "cost_cents": 400_000}
     flow = await start(a_seed(reactions=[INFO_REQUEST]))
     await flow.post("/approvals", json=submission(approver_id=CONTROLLER, fields=small))

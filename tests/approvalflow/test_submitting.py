@@ -99,7 +99,7 @@ async def test_an_invalid_submission_is_rejected_and_writes_nothing(
 
 
 @pytest.mark.parametrize("missing", ["type_key", "subject", "approver_id", "fields"])
-async def test_a_submission_without_a_required_argument_is_refused(flow: ServiceHarness, missing: str) -> None:
+async def test_a_submission_without_a_required_argument_is_rejected(flow: ServiceHarness, missing: str) -> None:
     body = {name: value for name, value in submission().items() if name != missing}
     answer = await flow.post("/approvals", json=body)
     assert answer.json()["code"] == "invalid-arguments"

@@ -40,7 +40,7 @@ def test_the_readme_names_the_two_commands() -> None:
     assert {"demo", "test"} <= _make_words((ROOT / "README.md").read_text())
 
 
-def test_an_invented_target_is_seen() -> None:
+def test_an_invented_target_is_detected() -> None:
     assert _make_words("Run `make coffee`, then:\n```\nmake tea\n```") == {"coffee", "tea"}
 
 

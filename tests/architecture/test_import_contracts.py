@@ -130,7 +130,7 @@ def test_the_current_code_satisfies_every_contract(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", PLANTED_VIOLATIONS, indirect=True, ids=str)
-def test_a_planted_violation_is_caught(copy: Path, planted: PlantedViolation) -> None:
+def test_a_planted_violation_is_detected(copy: Path, planted: PlantedViolation) -> None:
     outcome = _lint(copy, "--contract", planted.contract)
     assert outcome.returncode == 1, outcome.stdout
     assert "1 broken" in outcome.stdout

@@ -30,6 +30,6 @@ def test_there_are_no_import_cycles() -> None:
     check_acyclic({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
 
 
-def test_a_cycle_is_found() -> None:
+def test_a_cycle_is_detected() -> None:
     with pytest.raises(CycleError):
         check_acyclic({"a": {"b"}, "b": {"c"}, "c": {"a"}})

@@ -29,7 +29,7 @@ def _paths(container: dict[str, Any]) -> set[str]:
     return {container[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")}
 
 
-def test_every_selector_finds_the_pods(objects: list[dict[str, Any]], stateful: dict[str, Any]) -> None:
+def test_every_selector_matches_the_pods(objects: list[dict[str, Any]], stateful: dict[str, Any]) -> None:
     labels = stateful["template"]["metadata"]["labels"]
     assert {(one["apiVersion"], one["kind"]) for one in objects} == KINDS
     for one in objects:

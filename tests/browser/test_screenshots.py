@@ -165,7 +165,7 @@ async def test_a_window_has_the_requested_size(env: CompanyOSEnv) -> None:
     assert png_size(_shown(first).png) == (390, 844)
 
 
-async def test_an_episode_is_rendered_as_a_picture_in_any_modality(env: CompanyOSEnv, enterprise: str) -> None:
+async def test_an_episode_is_rendered_as_an_image_in_any_modality(env: CompanyOSEnv, enterprise: str) -> None:
     async with httpx.AsyncClient(base_url=enterprise, timeout=30) as http:
         for modality in ("text", "screenshot"):
             first = (await env.reset(**TASK, modality=modality)).observation

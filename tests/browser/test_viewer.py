@@ -246,7 +246,7 @@ def test_steps_are_searched_and_filtered_and_a_link_shows_a_hidden_step(page: An
     expect(page.get_by_role("button", name="All", exact=True)).to_have_attribute("aria-pressed", "true")
 
 
-def test_the_list_filters_and_sorts_and_two_are_compared(page: Any, small: str) -> None:
+def test_the_list_filters_and_sorts_and_two_episodes_are_compared(page: Any, small: str) -> None:
     page.goto(small)
     rows = page.get_by_test_id("episode")
     expect(rows).to_have_count(2)
@@ -300,7 +300,7 @@ def test_a_run_has_a_heat_map_and_failed_checks_that_filter_the_list(page: Any, 
     assert faults_of(page, WIDE, "run") == []
 
 
-def test_a_run_of_two_thousand_episodes_is_drawn_quickly(page: Any, tmp_path: Path) -> None:
+def test_a_run_of_two_thousand_episodes_is_rendered_quickly(page: Any, tmp_path: Path) -> None:
     url = a_run_of(tmp_path, 2000)
     page.goto("about:blank")
     page.goto(url)
@@ -319,7 +319,7 @@ def test_a_run_of_two_thousand_episodes_is_drawn_quickly(page: Any, tmp_path: Pa
     assert drawn < 10_000
 
 
-def test_tokens_and_cost_are_shown_where_a_model_played(page: Any, small: str, tmp_path: Path) -> None:
+def test_tokens_and_cost_of_a_model_are_shown(page: Any, small: str, tmp_path: Path) -> None:
     page.goto(small)
     expect(page.get_by_role("button", name="return")).to_be_visible()
     expect(page.get_by_role("button", name="tokens")).to_have_count(0)

@@ -161,7 +161,7 @@ async def test_a_window_that_cannot_be_opened_leaves_no_resources_open(
     assert window_manager._get_backend().chromium._browser.contexts == []
 
 
-async def test_a_window_that_opens_at_the_second_try_is_shown(
+async def test_a_window_that_opens_at_the_second_attempt_is_shown(
     gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch, interceptor_class: Any
 ) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]

@@ -131,7 +131,7 @@ def test_a_run_of_another_version_is_not_continued(tiny_url: str, tmp_path: Path
     assert (answer.exit_code, "was played with companyos 0.0.1" in " ".join(answer.output.split())) == (2, True)
 
 
-def test_an_unknown_policy_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_an_unknown_policy_is_rejected_before_anything_starts(tmp_path: Path) -> None:
     answer = baselines(tmp_path, "--policy", "nobody")
     assert (answer.exit_code, "nobody" in answer.output) == (2, True)
 

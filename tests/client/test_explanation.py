@@ -82,7 +82,7 @@ def test_the_deciding_step_and_the_last_steps_are_listed(tmp_path: Path) -> None
     assert declared.steps == [10]
 
 
-def test_the_end_is_described(tmp_path: Path) -> None:
+def test_the_outcome_is_described(tmp_path: Path) -> None:
     finish = {"outcome": "impossible", "summary": "The ticket is locked."}
     closed = a_line(1, "desk_close_ticket", done=True)
     cases: dict[str, dict[str, Any]] = {

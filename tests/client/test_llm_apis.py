@@ -123,7 +123,7 @@ def test_a_malformed_tool_use_is_an_invalid_call(part: Any) -> None:
     assert (block["id"], block["name"], type(block["input"])) == ("call_0", "_", dict)
 
 
-def test_a_failed_response_states_why() -> None:
+def test_a_failed_response_states_the_reason() -> None:
     error = {"code": "server_error", "message": "The model failed."}
     with pytest.raises(UnusableAnswerError, match="The model failed"):
         APIS["responses"].answer({"status": "failed", "error": error, "output": []})

@@ -74,7 +74,7 @@ def test_calls_keep_their_order_and_get_an_id_if_they_lack_one() -> None:
 
 
 @pytest.mark.parametrize("message", [{}, {"tool_calls": None}, {"tool_calls": []}, {"tool_calls": "look"}])
-def test_a_message_without_calls_has_none(message: dict[str, Any]) -> None:
+def test_a_message_without_calls_has_no_calls(message: dict[str, Any]) -> None:
     assert tool_calls(message) == []
 
 

@@ -13,7 +13,7 @@ from companyos.cli.main import app
 RUNNER = CliRunner()
 
 
-def test_the_package_has_the_given_name_throughout(tmp_path: Path) -> None:
+def test_the_given_name_is_used_throughout_the_package(tmp_path: Path) -> None:
     folder = tmp_path / "fleet"
     answer = RUNNER.invoke(app, ["new", "scenario", "fleet_card", "--dir", str(folder)])
     assert answer.exit_code == 0, answer.output

@@ -79,7 +79,7 @@ def test_an_episode_is_open_and_its_verdict_readable(companyos_episode: Episode)
     assert companyos_episode.verdict().failed
 
 
-def test_an_episode_needs_no_marker(companyos_episode: Episode) -> None:
+def test_an_episode_requires_no_marker(companyos_episode: Episode) -> None:
     assert companyos_episode.env.state().seed == 0
 
 

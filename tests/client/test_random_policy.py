@@ -74,7 +74,7 @@ def test_drawn_arguments_fit_their_schema(schema: dict[str, Any]) -> None:
         check(sample_arguments(schema, Stream("drawn", n), AROUND))
 
 
-def test_an_optional_argument_is_sometimes_given_and_sometimes_left_out() -> None:
+def test_an_optional_argument_is_sometimes_given_and_sometimes_omitted() -> None:
     schema = {"properties": {"note": {"type": "string"}}}
     given = sum("note" in sample_arguments(schema, Stream("optional", n), AROUND) for n in range(400))
     assert 60 < given < 140

@@ -122,7 +122,7 @@ def the_trials(*counts: tuple[int, int], scenario: str = "tiny") -> list[Episode
     ]
 
 
-def test_pass_k_is_the_mean_over_tasks_of_the_chance_that_k_trials_succeed() -> None:
+def test_pass_k_is_the_mean_over_tasks_of_the_probability_that_k_trials_succeed() -> None:
     summary = summarise(the_trials((4, 4), (2, 4), (0, 4)))
     assert summary.success_rate == pytest.approx(summary.pass_hat(1))
     assert summary.pass_hat(1) == pytest.approx((1 + 2 / 4 + 0) / 3)
@@ -137,7 +137,7 @@ def test_episodes_of_different_tasks_are_not_trials_of_one() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.just(4)), min_size=1, max_size=8))
-def test_pass_k_falls_with_k_and_never_exceeds_the_share_of_successes(counts: list[tuple[int, int]]) -> None:
+def test_pass_k_decreases_with_k_and_never_exceeds_the_share_of_successes(counts: list[tuple[int, int]]) -> None:
     summary = summarise(the_trials(*counts))
     output = [summary.pass_hat(k) or 0.0 for k in (1, 2, 3, 4)]
     assert output == sorted(output, reverse=True)

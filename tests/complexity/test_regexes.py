@@ -87,5 +87,5 @@ def test_no_pattern_of_any_module_takes_quadratic_time() -> None:
     assert {name: found for name, pattern in patterns.items() if (found := _superlinear(pattern))} == {}
 
 
-def test_a_quadratic_pattern_is_found() -> None:
+def test_a_quadratic_pattern_is_detected() -> None:
     assert _superlinear(re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL))

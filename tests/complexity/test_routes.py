@@ -82,7 +82,7 @@ async def test_all_requests_to_a_service_take_linear_time(name: str, tmp_path: P
     _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, figures)
 
 
-async def test_a_parser_that_takes_quadratic_time_is_found(
+async def test_a_parser_that_takes_quadratic_time_is_detected(
     gateway: tuple[FastAPI, GatewayRuntime], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(strict_json, "_STRING", re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL))

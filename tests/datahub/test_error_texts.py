@@ -30,7 +30,7 @@ ISSUE = {"subject": "MET-1", "kind": "wrong", "description": "Wrong."}
         ),
     ],
 )
-async def test_a_rejected_change_names_what_is_accepted(
+async def test_a_rejected_change_names_the_accepted_values(
     hub: ServiceHarness, path: str, body: dict[str, Any], detail: str
 ) -> None:
     assert (await hub.patch(path, json=body)).json()["detail"] == detail
@@ -43,7 +43,7 @@ async def test_a_rejected_change_names_what_is_accepted(
         ({"reason_code": "fraud_suspected"}, "reason_code and reason_ref must be given together"),
     ],
 )
-async def test_a_rejected_report_names_what_is_accepted(
+async def test_a_rejected_report_names_the_accepted_values(
     hub: ServiceHarness, change: dict[str, Any], detail: str
 ) -> None:
     assert (await hub.post("/data-issues", json=ISSUE | change)).json()["detail"] == detail

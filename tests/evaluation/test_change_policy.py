@@ -200,7 +200,7 @@ def test_evidence_older_than_allowed_stays_stale() -> None:
     assert not _rules().active_requests(builder.evidence)
 
 
-def test_evidence_of_exactly_the_age_limit_is_fresh() -> None:
+def test_evidence_at_the_age_limit_is_fresh() -> None:
     old = NOW + timedelta(minutes=1) - timedelta(hours=24)
     text = old.astimezone(UTC).isoformat()
     builder = EvidenceBuilder(

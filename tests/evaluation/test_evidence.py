@@ -69,7 +69,7 @@ def test_an_added_row_that_is_deleted_again_does_not_count() -> None:
     assert not _net(builder.evidence)
 
 
-def test_a_deleted_row_is_a_change_of_all_its_columns() -> None:
+def test_a_deleted_row_changes_all_its_columns() -> None:
     builder = _builder()
     builder.drop("desk", "notes", "1")
     assert _net(builder.evidence) == {"1": (False, True, frozenset({"id", "text", "done"}))}

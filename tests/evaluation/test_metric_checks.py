@@ -187,7 +187,7 @@ def test_a_value_that_becomes_right_later_is_not_a_correction(builder: EvidenceB
     assert not _correction().is_met(evidence)
 
 
-def test_a_metric_is_reported_by_one_issue_of_the_kind(builder: EvidenceBuilder) -> None:
+def test_one_issue_of_the_kind_reports_a_metric(builder: EvidenceBuilder) -> None:
     reported = MetricReported("MET-1")
     _issue(builder, kind="stale")
     assert not reported.is_met(builder.evidence)

@@ -171,7 +171,7 @@ async def test_evidence_that_does_not_fold_is_an_infra_error(gateway: NotesGatew
 @pytest.mark.parametrize(
     ("tool", "digests"), [("notes_list_notes", 0), ("notes_write_note", 1)], ids=["read", "written"]
 )
-async def test_the_end_checks_the_rows_of_services_that_were_sent_writes(
+async def test_the_rows_of_services_that_received_writes_are_checked_at_the_end(
     open_gateway: OpenGateway, tool: str, digests: int
 ) -> None:
     calls: list[str] = []

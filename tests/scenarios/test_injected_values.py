@@ -73,7 +73,7 @@ def test_half_of_the_instructions_contain_a_wrong_value_if_the_task_has_a_field_
         assert not any(_task_fields(name, seed) for seed in SEEDS[:5])
 
 
-def test_scenarios_with_requests_have_such_fields_and_others_have_none() -> None:
+def test_scenarios_with_requests_have_such_fields_and_others_do_not() -> None:
     assert _task_fields("license_renewal", 1)
     assert not _task_fields("backlog_triage", 1)
 

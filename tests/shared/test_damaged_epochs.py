@@ -57,7 +57,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("ends", ["closed", "killed"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
-async def test_a_damaged_epoch_is_refused(library: ServiceHarness, damage: Callable[[Path], object], ends: str) -> None:
+async def test_a_damaged_epoch_is_rejected(
+    library: ServiceHarness, damage: Callable[[Path], object], ends: str
+) -> None:
     await _write(library)
     before = library.app.state.episodes
     if ends == "killed":  # its connections stay open, and the next process gets a copy of the files

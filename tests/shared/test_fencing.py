@@ -91,7 +91,7 @@ async def test_a_suspended_write_is_rejected_once_the_next_step_was_taken(
         assert (titles.count("Once"), titles.count("Next")) == (1, 1)
 
 
-async def test_a_settle_happens_once(library: ServiceHarness) -> None:
+async def test_a_settle_is_applied_once(library: ServiceHarness) -> None:
     async with two_processes(library) as (old, new):
         await old.post("/books/B-1/lend")
         await old.digest()

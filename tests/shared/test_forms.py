@@ -44,7 +44,7 @@ def _form(*pairs: tuple[str, str]) -> bytes:
         ("due_at", "  ", {}),
     ],
 )
-def test_a_field_becomes_an_argument(name: str, text: str, value: dict[str, Any]) -> None:
+def test_a_field_is_parsed_as_an_argument(name: str, text: str, value: dict[str, Any]) -> None:
     assert parse_form(_form((name, text))).arguments == value
 
 

@@ -153,14 +153,14 @@ async def test_a_control_call_is_accepted_once(library: ServiceHarness, verb: st
     assert (again.status_code, again.json()["code"]) == (401, "call-replayed")
 
 
-async def test_a_control_call_from_before_a_restart_is_refused(library: ServiceHarness) -> None:
+async def test_a_control_call_from_before_a_restart_is_rejected(library: ServiceHarness) -> None:
     call = library.signed(library.client.build_request("POST", "/control/drop", json={}))
     library.restart()
     late = await library.client.send(_copied(call))
     assert (late.status_code, late.json()["code"]) == (401, "call-expired")
 
 
-async def test_a_control_call_without_nonce_or_expiry_is_refused(library: ServiceHarness) -> None:
+async def test_a_control_call_without_nonce_or_expiry_is_rejected(library: ServiceHarness) -> None:
     call = library.signed(library.client.build_request("POST", "/control/drop", json={}))
     context = CallContext.model_validate_json(call.headers[CONTEXT_HEADER])
     for missing in ("nonce", "expires_at"):

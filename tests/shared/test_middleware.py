@@ -84,13 +84,13 @@ async def test_a_repeated_op_gets_the_stored_response_without_a_second_effect(li
     assert (await library.get("/books")).json()["total"] == 24
 
 
-async def test_the_same_op_with_another_body_is_refused(library: ServiceHarness) -> None:
+async def test_the_same_op_with_another_body_is_rejected(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "New"})
     again = await library.post("/books", json={"title": "Other"}, step=1)
     assert (again.status_code, again.json()["code"]) == (422, "op-reused")
 
 
-async def test_the_same_op_under_another_idempotency_key_is_refused(library: ServiceHarness) -> None:
+async def test_the_same_op_with_another_idempotency_key_is_rejected(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "a"})
     again = await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "b"}, step=1)
     assert (again.status_code, again.json()["code"]) == (422, "op-reused")
@@ -102,7 +102,7 @@ async def test_an_idempotency_key_must_be_plain_text(library: ServiceHarness, ke
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
 
 
-async def test_an_op_of_an_earlier_step_is_refused(library: ServiceHarness) -> None:
+async def test_an_op_of_an_earlier_step_is_rejected(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "New"})
     await library.post("/books", json={"title": "Newer"})
     late = await library.post("/books", json={"title": "New"}, step=1)

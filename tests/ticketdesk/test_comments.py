@@ -42,7 +42,7 @@ async def test_the_same_idempotency_key_writes_one_comment(open_desk: OpenDesk) 
     assert len(await desk.rows("comments")) == 1
 
 
-async def test_a_blank_comment_is_refused(open_desk: OpenDesk) -> None:
+async def test_a_blank_comment_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     answer = await desk.post("/tickets/OPS-1/comments", json={"body": " \n "})
     assert (answer.status_code, answer.json()["code"]) == (422, "comment-blank")

@@ -84,7 +84,7 @@ def test_a_link_can_be_read_from_either_end(kind: LinkKind, forward: Relation, b
     assert (made.relation(B), made.other(B)) == (backward, A)
 
 
-def test_a_link_is_found_at_its_two_ends_only() -> None:
+def test_a_link_is_found_only_at_its_two_ends() -> None:
     made = a_link(LinkKind.BLOCKS, A, B)
     assert check_touches(made, A, "link-1") is made
     assert check_touches(made, B, "link-1") is made

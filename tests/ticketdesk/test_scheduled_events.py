@@ -139,7 +139,7 @@ async def test_an_event_that_waits_for_a_ticket_settled_without_verification_nev
     assert (report.changes, report.next_due_at) == ([], None)
 
 
-async def test_a_change_that_waits_for_verification_is_suspended_while_the_clock_runs(open_desk: OpenDesk) -> None:
+async def test_a_change_that_waits_for_verification_is_pending_while_the_clock_runs(open_desk: OpenDesk) -> None:
     waiting = [kind("change", ticket_key="OPS-1", priority="high") | {"once_verified": "OPS-1"}]
     desk = await open_desk(a_row(status="open", priority="low", assignee_id=EVA), scheduled_events=waiting)
     assert (await desk.advance(minutes=600)).next_due_at == NEVER

@@ -70,7 +70,7 @@ async def test_an_invalid_request_creates_nothing(open_desk: OpenDesk, wrong: di
     assert await desk.rows("tickets") == {}
 
 
-async def test_a_title_of_white_space_is_refused(open_desk: OpenDesk) -> None:
+async def test_a_title_of_white_space_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     created = await desk.post("/tickets", json={**NEW, "title": "  "})
     updated = await desk.patch("/tickets/OPS-1", json={"title": "  "})

@@ -117,7 +117,7 @@ async def test_an_approval_is_linked_after_verification_and_may_be_replaced(open
     assert second.json()["approval_ref"] == "APR-2"
 
 
-async def test_a_blank_approval_is_refused(open_desk: OpenDesk) -> None:
+async def test_a_blank_approval_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(verified_at="2026-03-01T09:00:00Z", verified_by=EVA))
     answer = await desk.put("/tickets/OPS-1/approval", json={"approval_ref": " "})
     assert (answer.status_code, answer.json()["code"]) == (422, "approval-ref-blank")

@@ -45,7 +45,7 @@ def test_both_marks_are_used() -> None:
     assert {profile_for(1).mark(kind) for kind in Kind} == set(Mark)
 
 
-def test_a_level_without_a_profile_is_refused() -> None:
+def test_a_level_without_a_profile_is_rejected() -> None:
     with pytest.raises(ChaosError, match="level 9"):
         profile_for(9)
 
@@ -100,7 +100,7 @@ def test_an_invalid_profile_is_rejected_with_file_and_location(tmp_path: Path, t
         read_profiles(tmp_path)
 
 
-def test_two_profiles_of_one_level_are_refused(tmp_path: Path) -> None:
+def test_two_profiles_of_one_level_are_rejected(tmp_path: Path) -> None:
     _profile(tmp_path, "")
     _profile(tmp_path, "", name="breezy")
     with pytest.raises(ChaosError, match="level: 7 is already the level of"):
@@ -108,7 +108,7 @@ def test_two_profiles_of_one_level_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [group.value for group in Group if group is not Group.TRANSPORT])
-def test_a_group_without_a_budget_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_group_without_a_budget_is_rejected(tmp_path: Path, name: str) -> None:
     file = _profile(tmp_path, "")
     file.write_text(file.read_text().replace(f"{name} = 1\n", ""))
     with pytest.raises(ChaosError, match=rf"windy\.toml: budget\.{name} must be an integer"):
@@ -131,7 +131,7 @@ def test_an_outage_length_out_of_range_is_rejected(tmp_path: Path, minutes: str)
         ('name = "windy"\nlevel = 9\n', r"windy\.toml: level must be 0 to 8; got 9"),
     ],
 )
-def test_a_profile_without_name_or_level_is_refused(tmp_path: Path, text: str, place: str) -> None:
+def test_a_profile_without_name_or_level_is_rejected(tmp_path: Path, text: str, place: str) -> None:
     (tmp_path / "windy.toml").write_text(text)
     with pytest.raises(ChaosError, match=place):
         read_profiles(tmp_path)

@@ -195,7 +195,7 @@ def test_a_timeout_has_no_retry_time() -> None:
     assert fault == Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT)
 
 
-def test_slow_answers_take_minutes() -> None:
+def test_slow_responses_take_minutes() -> None:
     minutes = {_plan(0, slow_answer=1.0).slow_minutes("datahub", OPERATION, "X", nth) for nth in range(1, 40)}
     assert min(minutes) >= 5
     assert max(minutes) <= 30

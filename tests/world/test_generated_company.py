@@ -109,7 +109,7 @@ def test_the_history_of_a_ticket_matches_its_status(world: WorldBuilder) -> None
         assert (ticket.reason_code is not None) == (ticket.status in ("closed", "cancelled"))
 
 
-def test_a_verified_ticket_was_ready_for_it(world: WorldBuilder) -> None:
+def test_a_verified_ticket_was_ready_for_verification(world: WorldBuilder) -> None:
     undone = {item.ticket_key for item in world.ticketdesk.checklist_items if item.done_at is None}
     verified = [ticket for ticket in world.ticketdesk.tickets if ticket.verified_at is not None]
     assert all(ticket.priority and ticket.assignee_id and ticket.key not in undone for ticket in verified)

@@ -68,12 +68,12 @@ def test_a_file_with_a_different_version_is_rejected(clone: Path, name: str, bef
         check_versions(clone, [WHEEL])
 
 
-def test_a_wheel_of_another_version_is_refused(clone: Path) -> None:
+def test_a_wheel_of_another_version_is_rejected(clone: Path) -> None:
     with pytest.raises(CommandError, match=r"companyos_gateway 0\.2\.0"):
         check_versions(clone, [WHEEL, Path("companyos_gateway-0.2.0-py3-none-any.whl")])
 
 
-def test_a_manifest_with_another_task_set_is_refused(clone: Path) -> None:
+def test_a_manifest_with_another_task_set_is_rejected(clone: Path) -> None:
     replace_in(clone / "openenv.yaml", 'dataset_version: "2.', 'dataset_version: "1.')
     with pytest.raises(CommandError, match=r"openenv.yaml has task set 1\..*, the gateway 2\."):
         check_versions(clone, [WHEEL])
@@ -118,7 +118,7 @@ def test_the_page_shows_failures_and_missing_python_versions() -> None:
     assert "Not found on this machine: Python 3.13." in page
 
 
-def test_a_python_that_does_not_exist_is_not_found() -> None:
+def test_a_missing_python_version_is_not_found() -> None:
     assert find_pythons(["9.99"]) == {"9.99": None}
 
 
