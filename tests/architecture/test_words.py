@@ -8,6 +8,7 @@ import re
 import subprocess
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ def words_of(names: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", names)}
 
 
+@cache
 def is_name_forbidden(name: str) -> bool:
     """Return whether an identifier contains a forbidden word."""
     is_of_test = name.startswith("test_")
