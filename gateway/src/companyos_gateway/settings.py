@@ -148,11 +148,11 @@ class Settings(BaseSettings):
         else:
             return None
         if len(token) < MIN_TOKEN_LENGTH:
-            made = "`openssl rand -hex 32` makes one"
+            hint = "generate one with `openssl rand -hex 32`"
             length = f"must have at least {MIN_TOKEN_LENGTH} characters, and has {len(token)}" if token else "is empty"
-            raise ValueError(f"the trainer's token {length}; {made}")
+            raise ValueError(f"the trainer's token {length}; {hint}")
         if not _TOKEN.fullmatch(token):
-            raise ValueError("the trainer's token holds characters that no header carries; accepted are ! to ~")
+            raise ValueError("the trainer's token must contain only ASCII characters from ! to ~, without spaces")
         return token
 
     def host_names(self) -> tuple[str, ...]:

@@ -98,7 +98,9 @@ def evaluate(
     max_cost: Annotated[
         float | None,
         typer.Option(
-            min=0.0, help="Start no more episodes once the run has cost this. Needs prices.", rich_help_panel=LIMITS
+            min=0.0,
+            help="Start no more episodes once the run has cost this much. Needs prices.",
+            rich_help_panel=LIMITS,
         ),
     ] = None,
     max_tokens: Annotated[
@@ -115,16 +117,16 @@ def evaluate(
     ] = None,
     episode_max_cost: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Give up an episode once it has cost this. Needs prices.", rich_help_panel=LIMITS),
+        typer.Option(min=0.0, help="Abort an episode that has cost this much. Needs prices.", rich_help_panel=LIMITS),
     ] = None,
     episode_max_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Give up an episode once it has used so many tokens.", rich_help_panel=LIMITS),
+        typer.Option(min=1, help="Abort an episode once it has used this many tokens.", rich_help_panel=LIMITS),
     ] = None,
     episode_time_limit: Annotated[
         float | None,
         typer.Option(
-            min=0.1, metavar="SECONDS", help="Give up an episode after so many seconds.", rich_help_panel=LIMITS
+            min=0.1, metavar="SECONDS", help="Abort an episode after this many seconds.", rich_help_panel=LIMITS
         ),
     ] = None,
     model_name: model_options.ModelOption = None,

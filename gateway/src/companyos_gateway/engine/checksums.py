@@ -26,7 +26,7 @@ def verify_checksum(name: str, format_: int, document: bytes) -> tuple[bytes, st
     content = document[len(_prefix(name, format_, "0" * 64)) : -1]
     checksum = sha256(content).hexdigest()
     if add_checksum(name, format_, content)[0] != document:
-        raise UnusableFilesError(QuarantineReason.DAMAGED, f"the {name} has another checksum")
+        raise UnusableFilesError(QuarantineReason.DAMAGED, f"the {name} does not match its checksum")
     return content, checksum
 
 

@@ -40,7 +40,7 @@ class ConcurrencyLimiter:
             async with asyncio.timeout(QUEUE_TIMEOUT_S):
                 await self._semaphore.acquire()
         except TimeoutError:
-            raise ServicesUnavailableError(f"The service {self._service} is busy; the step was not taken.") from None
+            raise ServicesUnavailableError(f"The service {self._service} is busy; the step was not executed.") from None
 
 
 class ReadWriteLock:

@@ -106,7 +106,7 @@ def verify_line(chain: bytes, line: bytes, number: int) -> bytes:
     """Return the chain hash of a line after verifying that it follows `chain`; raises UnusableFilesError if not."""
     line_hash = line[:_HASH_LENGTH]
     if line[_HASH_LENGTH : _HASH_LENGTH + 1] != b" " or line_hash != _hash(chain, line[_HASH_LENGTH + 1 :]):
-        raise UnusableFilesError(QuarantineReason.DAMAGED, f"line {number} of the journal has another hash")
+        raise UnusableFilesError(QuarantineReason.DAMAGED, f"line {number} of the journal does not match its hash")
     return line_hash
 
 
@@ -140,7 +140,7 @@ def _decode_header(content: bytes) -> tuple[bytes, int, bytes]:
         raise UnusableFilesError(QuarantineReason.DAMAGED, "the journal has no header")
     fixed, state, count, chain, checksum = matched.groups()
     if checksum != _checksum(fixed, state):
-        raise UnusableFilesError(QuarantineReason.DAMAGED, "the header of the journal has another checksum")
+        raise UnusableFilesError(QuarantineReason.DAMAGED, "the header of the journal does not match its checksum")
     return fixed, int(count), chain
 
 

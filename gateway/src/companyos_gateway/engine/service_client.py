@@ -225,7 +225,7 @@ class ServiceClient:
         if response.is_error:
             code = parse_problem(response.content)[0]
             self._check_source(code)
-            raise self._refusal(f"{self.name}: {verb} answered {response.status_code}: {code}", response.content)
+            raise self._refusal(f"{self.name}: {verb} returned status {response.status_code}: {code}", response.content)
         return response.content
 
     def _infrastructure_error(self, text: str) -> InfrastructureError:
@@ -262,12 +262,12 @@ class ServiceClient:
         if length is None:
             code = parse_problem(body)[0]
             self._check_source(code)
-            raise self._refusal(f"{self.name}: answered {response.status_code} without a report: {code}", body)
+            raise self._refusal(f"{self.name}: returned status {response.status_code} without a report: {code}", body)
         cut = len(body) - int(length)
         received_report = _parse_report(body[cut:])
         if response.status_code >= _SERVER_ERROR and received_report.report.planned is None:
             raise self._infrastructure_error(
-                f"{self.name}: answered {response.status_code}: {parse_problem(body[:cut])[0]}"
+                f"{self.name}: returned status {response.status_code}: {parse_problem(body[:cut])[0]}"
             )
         retry_after = response.headers.get("Retry-After")
         return ServiceResponse(

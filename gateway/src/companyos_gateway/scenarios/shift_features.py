@@ -63,7 +63,7 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
     "valid, and the policy asks for the best one.",
     Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "
-    "The policy on invoices says that the second has to end first; no comment does.",
+    "The policy on invoices says that the second has to end first; comments do not mention this.",
 }
 """Description of each feature for agents."""
 

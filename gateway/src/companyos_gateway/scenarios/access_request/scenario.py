@@ -87,7 +87,7 @@ class Access:
 
 
 class AccessRequest(kit.DeclaredScenario[Access]):
-    """Grant access by the policy: least level and end, no duties mixed, owner's approval, recorded, resolved."""
+    """Grant access as the policy allows: lowest sufficient level, end date, no conflicting duties, owner's approval."""
 
     name, team, topic, max_steps = "access_request", "workplace", "access", 140
     tags, duplicate_tags = ("access",), ("access", "request")

@@ -88,7 +88,7 @@ class Audit:
 
 
 class AuditRemediation(kit.DeclaredScenario[Audit]):
-    """Remedy approvals that break the policy: cancel or escalate each for its reason, leave every other alone."""
+    """Correct approvals that violate a policy: cancel or escalate each for its reason, and leave the rest unchanged."""
 
     name, team, max_steps = "audit_remediation", "security", 150
     tags, duplicate_tags = ("audit",), ("audit", "approvals")

@@ -23,7 +23,7 @@ TEAMS = ("workplace", "platform", "data", "vendor-operations")
 
 
 class BacklogTriage(kit.DeclaredScenario[Sweep]):
-    """Sweep a backlog by the policy: triage, priorities, assignees and duplicates of all tickets under a tag."""
+    """Triage all tickets with a tag by the policy: set priorities and assignees, and cancel duplicates."""
 
     name, topic, max_steps = "backlog_triage", "triage", 200
     tags, duplicate_tags = (TAG, "sweep"), (TAG,)

@@ -68,7 +68,7 @@ class Transfer:
 
 
 class BudgetTransfer(kit.DeclaredScenario[Transfer]):
-    """Move money between two budget lines in one piece: end its parts, have the whole approved, book both lines."""
+    """Transfer budget between two lines: end partial requests, get the whole amount approved, and update both lines."""
 
     name, team, topic, max_steps = "budget_transfer", kit.FINANCE, "transfers", 150
     tags, duplicate_tags, precise_citation = ("budget", "transfer"), ("budget",), "title"

@@ -43,7 +43,7 @@ class Failure:
 
 
 class BugEscalation(kit.DeclaredScenario[Failure]):
-    """Escalate a bug by the policy: clear its way, an engineer on it, a fresh error rate, the CTO's yes, into work."""
+    """Escalate a bug: resolve its blockers, assign an engineer, refresh the error rate, and get the CTO's approval."""
 
     name, team, topic, max_steps = "bug_escalation", "platform", "incidents", 130
     tags, duplicate_tags = ("bug", "production"), ("bug",)

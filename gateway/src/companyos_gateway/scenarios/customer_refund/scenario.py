@@ -20,7 +20,7 @@ INSPECTION_MINUTES = (120, 960)
 
 
 class CustomerRefund(kit.DeclaredScenario[Claim]):
-    """Settle a refund claim by the policy: what was returned, by which remedy and by whose approval; or refuse it."""
+    """Decide a refund claim: check the return, choose the remedy and get it approved, or refuse the claim."""
 
     name, team, topic, max_steps = "customer_refund", kit.FINANCE, "refunds", 140
     tags, duplicate_tags, precise_citation = ("refunds",), ("refunds", "customers"), "order"

@@ -86,7 +86,7 @@ class Discrepancy:
 
 
 class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
-    """Settle what sources disagree about: find the authority, report who is wrong, correct what was filed with it."""
+    """Resolve conflicting data: find the authority, report wrong sources, and correct what was filed with them."""
 
     name, team, topic, max_steps = "data_discrepancy", "data", "data quality", 120
     ticket_type, tags, duplicate_tags = "bug", ("data quality",), ("data quality",)

@@ -19,7 +19,7 @@ PRIORITY_STEP, CONSENT_STEP = 200, 100
 
 
 class HandbookUpdate(kit.DeclaredScenario[Page]):
-    """Publish a handbook page by the policy: it agrees with what it quotes, HR approves, the old page is archived."""
+    """Publish a handbook page: check it against its sources, get HR's approval, and archive the previous page."""
 
     name, team, topic, max_steps = "handbook_update", "people", "handbook", 120
     tags, duplicate_tags = ("handbook",), ("handbook", "publication")

@@ -25,7 +25,7 @@ PRIORITY_STEP_CENTS = 100_000
 
 
 class HiringApproval(kit.DeclaredScenario[Offer]):
-    """Make a job offer by the policy: terms within the bands, a free place, an independent approver, recorded."""
+    """Make a job offer: check salary band and headcount, get an independent approval, and record the offer."""
 
     name, team, topic, max_steps = "hiring_approval", PEOPLE, "hiring", 150
     tags, duplicate_tags, precise_citation = ("hiring", "offer"), ("hiring",), "application"

@@ -21,7 +21,7 @@ TECHNICAL_TEAMS = ("platform", "data", "security", "workplace")
 
 
 class IncidentResponse(kit.DeclaredScenario[Incident]):
-    """End an incident: merge its reports, link the cause, on call, fresh error rate, emergency approval, in time."""
+    """Resolve an incident: cancel duplicate reports, link the cause, get emergency approval, roll back the change."""
 
     name, team, topic, max_steps = "incident_response", TEAM, "incidents", 180
     tags, duplicate_tags = TAGS, ("question",)

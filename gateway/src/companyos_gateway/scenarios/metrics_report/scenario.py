@@ -88,7 +88,7 @@ class Report:
 
 
 class MetricsReport(kit.DeclaredScenario[Report]):
-    """Report figures as typed answers: by the authority, fresh, in the policy's unit, and change nothing."""
+    """Report metrics as typed answers: current values of the authoritative source, in the policy's unit."""
 
     name, team, topic, max_steps = "metrics_report", "data", "reporting", 100
     ticket_type, tags, duplicate_tags, due_in = "request", ("figures", "report"), (), (3, 6)

@@ -67,7 +67,7 @@ class Round:
 
 
 class ProjectSelection(kit.DeclaredScenario[Round]):
-    """Fund projects from a budget line: record the best valid selection, have its total approved."""
+    """Select projects for a budget: record the best valid selection and get its total approved."""
 
     name, team, topic, max_steps = "project_selection", kit.FINANCE, "project funding", 150
     tags, duplicate_tags, precise_citation = ("projects", "funding"), ("projects",), "title"

@@ -17,7 +17,7 @@ INSPECTION_MINUTES = (120, 960)
 
 
 class PurchaseOrder(kit.DeclaredScenario[Purchase]):
-    """Pay an invoice by the policy: order, receipts and invoice agree, who is entitled says yes; else it is held."""
+    """Pay a supplier invoice: match order, receipts and invoice, then get approval, or put the invoice on hold."""
 
     name, team, topic, max_steps = "purchase_order", kit.FINANCE, "purchasing", 130
     tags, duplicate_tags, precise_citation = ("invoices",), ("invoices", "payables"), "vendor"

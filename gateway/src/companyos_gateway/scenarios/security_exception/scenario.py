@@ -62,7 +62,7 @@ class Waiver:
 
 
 class SecurityException(kit.DeclaredScenario[Waiver]):
-    """Decide on a security exception by the policy: last day, confirmed control, approval, record, or refusal."""
+    """Decide a security exception: check the control and the last day, get approval and record it, or refuse it."""
 
     name, team, topic, max_steps = "security_exception", "security", "security exceptions", 140
     tags, duplicate_tags = ("security", "exception"), ("security",)

@@ -33,7 +33,7 @@ CALL_MINUTES = (120, 960)
 
 
 class VendorBankChange(kit.DeclaredScenario[Letter]):
-    """Change a vendor's bank details: genuine ones by two people's word, in order and in time; fraud is reported."""
+    """Change a vendor's bank details after verification and two approvals, or report a fraudulent request."""
 
     name, team, topic, max_steps = "vendor_bank_change", kit.VENDOR_OPERATIONS, "payments", 150
     tags, duplicate_tags, precise_citation = ("vendors", "bank"), ("vendors",), "vendor"

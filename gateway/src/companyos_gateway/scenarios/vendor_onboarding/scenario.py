@@ -53,7 +53,7 @@ class Onboarding:
 
 
 class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
-    """Onboard a vendor by the policy: triage and verify its ticket, read its score fresh, get the approval, resolve."""
+    """Onboard a vendor: triage and verify its ticket, refresh its compliance score, and get approval."""
 
     name, team, topic, max_steps = "vendor_onboarding", kit.VENDOR_OPERATIONS, "vendors", 150
     tags, duplicate_tags = ("vendor", "onboarding"), ("vendor",)
