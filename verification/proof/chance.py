@@ -11,7 +11,7 @@ from companyos_approvalflow.decisions.model import Case
 from companyos_approvalflow.decisions.rules import check_may_be_asked
 from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.seed import Seed
-from companyos_approvalflow.seed_rows import ApprovalTypeRow
+from companyos_approvalflow.seed_rows import ApprovalTypeSeed
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED
 from companyos_gateway.scenarios import Instance, catalogue
@@ -85,7 +85,7 @@ def _case(instance: Instance, ask: Ask) -> Case:
     )
 
 
-def _approval_type(row: ApprovalTypeRow) -> ApprovalType:
+def _approval_type(row: ApprovalTypeSeed) -> ApprovalType:
     columns = row.model_dump()
     fields = tuple(FieldSpec(**spec) for spec in columns["fields"])
     return ApprovalType(

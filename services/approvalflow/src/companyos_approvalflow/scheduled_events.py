@@ -7,7 +7,7 @@ from typing import Any
 from companyos_approvalflow import tables
 from companyos_approvalflow.decisions.service import schedule_decision, schedule_expiry
 from companyos_approvalflow.requests.model import Request, insert_request, read_open_request, read_request
-from companyos_approvalflow.seed_rows import DelegationRow, HappeningKind, NoteRow, RequestRow
+from companyos_approvalflow.seed_rows import DelegationSeed, NoteSeed, RequestSeed, ScheduledEventKind
 from companyos_shared.framework import Call
 
 COLLEAGUE = "colleague"
@@ -15,13 +15,13 @@ COLLEAGUE = "colleague"
 
 def apply_colleague(call: Call, payload: dict[str, Any]) -> None:
     """Insert a planned request, note or delegation of a colleague."""
-    kind, data = HappeningKind(payload["kind"]), payload["data"]
-    if kind is HappeningKind.REQUEST:
-        _submit(call, Request(**RequestRow.model_validate(data).model_dump()))
-    elif kind is HappeningKind.NOTE:
-        _write(call, NoteRow.model_validate(data))
+    kind, data = ScheduledEventKind(payload["kind"]), payload["data"]
+    if kind is ScheduledEventKind.REQUEST:
+        _submit(call, Request(**RequestSeed.model_validate(data).model_dump()))
+    elif kind is ScheduledEventKind.NOTE:
+        _write(call, NoteSeed.model_validate(data))
     else:
-        call.db.execute(tables.delegations.insert(), DelegationRow.model_validate(data).model_dump())
+        call.db.execute(tables.delegations.insert(), DelegationSeed.model_validate(data).model_dump())
 
 
 def _submit(call: Call, request: Request) -> None:
@@ -33,6 +33,6 @@ def _submit(call: Call, request: Request) -> None:
     schedule_expiry(call, request)
 
 
-def _write(call: Call, note: NoteRow) -> None:
+def _write(call: Call, note: NoteSeed) -> None:
     if read_request(call.db, note.request_id) is not None:
         call.db.execute(tables.notes.insert(), note.model_dump())

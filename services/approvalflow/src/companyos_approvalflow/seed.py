@@ -12,19 +12,19 @@ from companyos_approvalflow.decisions.service import schedule_decision, schedule
 from companyos_approvalflow.requests.model import OPEN, WAITING, Request
 from companyos_approvalflow.scheduled_events import COLLEAGUE
 from companyos_approvalflow.seed_rows import (
-    ApprovalTypeRow,
-    DecisionRow,
-    DelegationRow,
-    HappeningRow,
-    NoteRow,
-    ReactionRow,
-    RequestRow,
-    SeedRow,
-    TraitRow,
+    ApprovalTypeSeed,
+    DecisionSeed,
+    DelegationSeed,
+    NoteSeed,
+    ReactionSeed,
+    RequestSeed,
+    ScheduledEventSeed,
+    SeedModel,
+    TraitSeed,
 )
 from companyos_shared.framework import Call, SeedDocument, insert_rows
 
-PLANTED = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
+SEEDED_TABLES = ("approval_types", "requests", "decisions", "notes", "delegations", "traits", "reactions")
 """Lists of the seed in the order of insertion."""
 
 _NUMBERED = re.compile(r"\A(.*?)(\d{1,15})")
@@ -33,14 +33,14 @@ _NUMBERED = re.compile(r"\A(.*?)(\d{1,15})")
 class Seed(SeedDocument):
     """Initial data of ApprovalFlow. Open requests are decided and expire from `started_at` on."""
 
-    approval_types: list[ApprovalTypeRow] = Field(default_factory=list)
-    requests: list[RequestRow] = Field(default_factory=list)
-    decisions: list[DecisionRow] = Field(default_factory=list)
-    notes: list[NoteRow] = Field(default_factory=list)
-    delegations: list[DelegationRow] = Field(default_factory=list)
-    traits: list[TraitRow] = Field(default_factory=list)
-    reactions: list[ReactionRow] = Field(default_factory=list)
-    scheduled_events: list[HappeningRow] = Field(default_factory=list)
+    approval_types: list[ApprovalTypeSeed] = Field(default_factory=list)
+    requests: list[RequestSeed] = Field(default_factory=list)
+    decisions: list[DecisionSeed] = Field(default_factory=list)
+    notes: list[NoteSeed] = Field(default_factory=list)
+    delegations: list[DelegationSeed] = Field(default_factory=list)
+    traits: list[TraitSeed] = Field(default_factory=list)
+    reactions: list[ReactionSeed] = Field(default_factory=list)
+    scheduled_events: list[ScheduledEventSeed] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _is_whole(self) -> Seed:
@@ -52,7 +52,7 @@ class Seed(SeedDocument):
 
 def load_seed(call: Call, seed: Seed) -> None:
     """Insert all rows, start numbering after the highest id of each kind, and schedule events."""
-    for name in PLANTED:
+    for name in SEEDED_TABLES:
         insert_rows(call.db, tables.metadata.tables[name], getattr(seed, name))
     for prefix, last in sorted(_highest_numbers(seed).items()):
         call.start_numbering(prefix, last)
@@ -67,21 +67,21 @@ def load_seed(call: Call, seed: Seed) -> None:
         call.schedule(event.due_at, COLLEAGUE, payload)
 
 
-def _every_row(seed: Seed) -> Iterator[tuple[str, SeedRow]]:
+def _every_row(seed: Seed) -> Iterator[tuple[str, SeedModel]]:
     """Yield each row with its path, including the rows of scheduled events."""
-    for name in PLANTED:
+    for name in SEEDED_TABLES:
         for number, row in enumerate(getattr(seed, name)):
             yield f"{name}[{number}]", row
     for number, event in enumerate(seed.scheduled_events):
         yield f"scheduled_events[{number}].data", event.row
 
 
-def _key(row: SeedRow) -> str:
-    return row.key if isinstance(row, ApprovalTypeRow) else str(row.id)  # type: ignore[attr-defined]
+def _key(row: SeedModel) -> str:
+    return row.key if isinstance(row, ApprovalTypeSeed) else str(row.id)  # type: ignore[attr-defined]
 
 
 def _check_unique(seed: Seed) -> None:
-    seen: set[tuple[type[SeedRow], str]] = set()
+    seen: set[tuple[type[SeedModel], str]] = set()
     for place, row in _every_row(seed):
         if (type(row), _key(row)) in seen:
             raise ValueError(f"{place}: duplicate id {_key(row)}")
@@ -90,7 +90,7 @@ def _check_unique(seed: Seed) -> None:
 
 def _check_references(seed: Seed) -> None:
     types = {row.key for row in seed.approval_types}
-    requests = {_key(row) for _, row in _every_row(seed) if isinstance(row, RequestRow)}
+    requests = {_key(row) for _, row in _every_row(seed) if isinstance(row, RequestSeed)}
     ids = {
         "type_key": types,
         "type_keys": types,
@@ -111,14 +111,14 @@ def _check_references(seed: Seed) -> None:
 _PEOPLE = ("requester_id", "approver_id", "by", "author_id", "from_id", "to_id", "created_by")
 
 
-def _named(row: SeedRow) -> Iterator[tuple[str, str]]:
+def _named(row: SeedModel) -> Iterator[tuple[str, str]]:
     values = vars(row)
     for name in ("type_keys", "administered_by"):
         yield from ((name, key) for key in values.get(name, ()))
     yield from ((name, values[name]) for name in ("type_key", "request_id", *_PEOPLE) if name in values)
-    if isinstance(row, NoteRow) and row.question_id is not None:
+    if isinstance(row, NoteSeed) and row.question_id is not None:
         yield "question_id", row.question_id
-    if isinstance(row, TraitRow):
+    if isinstance(row, TraitSeed):
         yield "id", row.id
 
 
@@ -143,7 +143,7 @@ def _highest_numbers(seed: Seed) -> dict[str, int]:
     """Return the highest number of each id prefix: {"APR-": 1042}."""
     highest: dict[str, int] = {}
     for _, row in _every_row(seed):
-        if isinstance(row, (RequestRow, DelegationRow, DecisionRow, NoteRow)) and (
+        if isinstance(row, (RequestSeed, DelegationSeed, DecisionSeed, NoteSeed)) and (
             match := _NUMBERED.fullmatch(row.id)
         ):
             prefix, number = match.group(1), int(match.group(2))

@@ -15,16 +15,16 @@ from companyos_shared.wire.company import Role
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 AcceptedValue = Annotated[str, Field(pattern=r"\w", max_length=200)] | Annotated[int, Field(strict=True)] | float
-Moment = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC).replace(microsecond=0))]
+Timestamp = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC).replace(microsecond=0))]
 
 
-class SeedRow(BaseModel):
+class SeedModel(BaseModel):
     """Base of seed rows; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class FieldRow(SeedRow):
+class FieldSeed(SeedModel):
     """A field of an approval type."""
 
     name: Id
@@ -35,30 +35,30 @@ class FieldRow(SeedRow):
     names_beneficiary: bool = Field(False, description="Contains the id of the beneficiary.")
 
 
-class ThresholdRow(SeedRow):
+class ThresholdSeed(SeedModel):
     """The role that decides amounts up to a limit."""
 
     up_to_cents: int | None = Field(None, ge=0)
     role: Role
 
 
-class ApprovalTypeRow(SeedRow):
+class ApprovalTypeSeed(SeedModel):
     """An approval type. Its thresholds ascend, and only the last has no limit."""
 
     key: Id
     title: str
     description: str = ""
     policy_ref: str | None = None
-    fields: list[FieldRow] = Field(max_length=20)
+    fields: list[FieldSeed] = Field(max_length=20)
     amount_field: str | None = None
-    thresholds: list[ThresholdRow] = Field(min_length=1)
+    thresholds: list[ThresholdSeed] = Field(min_length=1)
     second_role: Role | None = None
     second_above_cents: int | None = Field(None, ge=0)
     expires_after_minutes: int = Field(ge=1, le=1_000_000)
     administered_by: list[Id] = Field(default_factory=list, description="Teams that may cancel requests of the type.")
 
     @model_validator(mode="after")
-    def _fits(self) -> ApprovalTypeRow:
+    def _fits(self) -> ApprovalTypeSeed:
         limits = [threshold.up_to_cents for threshold in self.thresholds]
         bounded = [limit for limit in limits[:-1] if limit is not None]
         if limits[-1] is not None or len(bounded) != len(limits) - 1 or sorted(set(bounded)) != bounded:
@@ -76,7 +76,7 @@ class ApprovalTypeRow(SeedRow):
         return self
 
 
-class RequestRow(SeedRow):
+class RequestSeed(SeedModel):
     """A request that exists at the start."""
 
     id: Id
@@ -88,39 +88,39 @@ class RequestRow(SeedRow):
     status: RequestStatus
     fields: dict[str, FieldValue] = Field(default_factory=dict)
     justification: str = ""
-    submitted_at: Moment
-    decided_at: Moment | None = None
-    expires_at: Moment
+    submitted_at: Timestamp
+    decided_at: Timestamp | None = None
+    expires_at: Timestamp
     reason_code: EndReason | None = None
     reason_ref: str | None = None
     version: int = Field(1, ge=1)
 
 
-class DecisionRow(SeedRow):
+class DecisionSeed(SeedModel):
     """A decision before the start."""
 
     id: Id
     request_id: Id
     kind: DecisionKind
     by: Id
-    at: Moment
+    at: Timestamp
     reason_code: str | None = None
     reason_ref: str | None = None
     reason: str = ""
 
 
-class NoteRow(SeedRow):
+class NoteSeed(SeedModel):
     """A note before the start; with `question_id` it answers that decision's question."""
 
     id: Id
     request_id: Id
     author_id: Id
-    at: Moment
+    at: Timestamp
     body: str
     question_id: Id | None = None
 
 
-class DelegationRow(SeedRow):
+class DelegationSeed(SeedModel):
     """A delegation."""
 
     id: Id
@@ -128,13 +128,13 @@ class DelegationRow(SeedRow):
     to_id: Id
     type_keys: list[str] = Field(default_factory=list)
     limit_cents: int | None = Field(None, ge=0)
-    starts_at: Moment
-    ends_at: Moment
-    revoked_at: Moment | None = None
+    starts_at: Timestamp
+    ends_at: Timestamp
+    revoked_at: Timestamp | None = None
     created_by: Id
 
 
-class TraitRow(SeedRow):
+class TraitSeed(SeedModel):
     """Response time of a person in office minutes. No tool returns it."""
 
     id: Id
@@ -142,13 +142,13 @@ class TraitRow(SeedRow):
     max_minutes: int = Field(ge=1)
 
     @model_validator(mode="after")
-    def _ascends(self) -> TraitRow:
+    def _ascends(self) -> TraitSeed:
         if self.min_minutes > self.max_minutes:
             raise ValueError(f"traits[{self.id}]: min_minutes must be at most max_minutes")
         return self
 
 
-class ReactionRow(SeedRow):
+class ReactionSeed(SeedModel):
     """The planned n-th decision on (type, subject), counting decisions before the start. No tool returns it.
 
     A question counts once it is answered.
@@ -169,13 +169,13 @@ class ReactionRow(SeedRow):
     extra_minutes: int = Field(0, ge=0)
 
     @model_validator(mode="after")
-    def _only_questions_have_answers(self) -> ReactionRow:
+    def _only_questions_have_answers(self) -> ReactionSeed:
         if self.accepted and self.kind is not ReactionKind.REQUEST_INFO:
             raise ValueError(f"reactions[{self.id}].accepted: requires the kind request_info")
         return self
 
 
-class HappeningKind(StrEnum):
+class ScheduledEventKind(StrEnum):
     """Kind of a scheduled event."""
 
     REQUEST = "request"
@@ -183,29 +183,31 @@ class HappeningKind(StrEnum):
     DELEGATION = "delegation"
 
 
-ROW_OF_HAPPENING: dict[HappeningKind, type[RequestRow] | type[NoteRow] | type[DelegationRow]] = {
-    HappeningKind.REQUEST: RequestRow,
-    HappeningKind.NOTE: NoteRow,
-    HappeningKind.DELEGATION: DelegationRow,
+SEED_TYPE_BY_EVENT_KIND: dict[ScheduledEventKind, type[RequestSeed] | type[NoteSeed] | type[DelegationSeed]] = {
+    ScheduledEventKind.REQUEST: RequestSeed,
+    ScheduledEventKind.NOTE: NoteSeed,
+    ScheduledEventKind.DELEGATION: DelegationSeed,
 }
 
 
-class HappeningRow(SeedRow):
+class ScheduledEventSeed(SeedModel):
     """A request, note or delegation of a colleague that is created at `due_at`."""
 
-    due_at: Moment
-    kind: HappeningKind
+    due_at: Timestamp
+    kind: ScheduledEventKind
     data: dict[str, Any]
 
     @property
-    def row(self) -> RequestRow | NoteRow | DelegationRow:
+    def row(self) -> RequestSeed | NoteSeed | DelegationSeed:
         """The row to insert."""
-        return ROW_OF_HAPPENING[self.kind].model_validate(self.data)
+        return SEED_TYPE_BY_EVENT_KIND[self.kind].model_validate(self.data)
 
     @model_validator(mode="after")
-    def _data_is_a_row(self) -> HappeningRow:
+    def _data_is_a_row(self) -> ScheduledEventSeed:
         row = self.row
-        if isinstance(row, RequestRow) and (row.status is not RequestStatus.PENDING or row.submitted_at != self.due_at):
+        if isinstance(row, RequestSeed) and (
+            row.status is not RequestStatus.PENDING or row.submitted_at != self.due_at
+        ):
             raise ValueError(
                 f"scheduled_events[{row.id}]: the request must be pending with submitted_at equal to due_at"
             )

@@ -16,7 +16,7 @@ from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob
 from companyos_datahub.refreshes.service import schedule_job
 from companyos_shared.framework import Call, SeedDocument, ServiceError, insert_rows
 
-HAPPENING_TARGETS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
+EVENT_TARGET_COLUMNS = {"reading": "metric_id", "pipeline": "source_id", "record": "record_id"}
 """Key of the id in a scheduled event's data, by kind."""
 
 NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "certificates", "data_issues")
@@ -39,7 +39,7 @@ class Seed(SeedDocument):
     records: list[rows.RecordSeed] = []
     policies: list[rows.PolicySeed] = []
     data_issues: list[rows.DataIssueSeed] = []
-    scheduled_events: list[rows.HappeningSeed] = []
+    scheduled_events: list[rows.ScheduledEventSeed] = []
 
     @model_validator(mode="after")
     def _hold_together(self) -> Self:
@@ -108,7 +108,7 @@ def _unknown_references(seed: Seed) -> Iterator[str]:
 def _targets(seed: Seed, kind: str) -> Iterator[tuple[str, str]]:
     for event in seed.scheduled_events:
         if event.kind == kind:
-            yield f"{kind} at {event.due_at:%Y-%m-%dT%H:%MZ}", str(event.data.get(HAPPENING_TARGETS[kind]))
+            yield f"{kind} at {event.due_at:%Y-%m-%dT%H:%MZ}", str(event.data.get(EVENT_TARGET_COLUMNS[kind]))
 
 
 def _invalid_rows(seed: Seed) -> Iterator[str]:

@@ -160,7 +160,7 @@ class DataIssueSeed(Row):
     reported_at: AwareDatetime
 
 
-class HappeningSeed(BaseModel):
+class ScheduledEventSeed(BaseModel):
     """A scheduled event: a source delivers a value, a pipeline changes, or a colleague changes a record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -12,12 +12,12 @@ from sqlalchemy import insert
 
 from companyos_shared.framework import Call, RequestModel, SeedDocument, UtcTime, insert_rows
 from companyos_ticketdesk import tables
-from companyos_ticketdesk.checklist.schemas import PlantedChecklistItem
-from companyos_ticketdesk.comments.schemas import PlannedComment, PlantedAnswer, PlantedComment
+from companyos_ticketdesk.checklist.schemas import ChecklistItemSeed
+from companyos_ticketdesk.comments.schemas import AnswerSeed, CommentSeed, PlannedComment
 from companyos_ticketdesk.deferred_events import schedule_once_verified
-from companyos_ticketdesk.links.schemas import PlantedLink
-from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, PlantedTicket
-from companyos_ticketdesk.workflow.schemas import PlannedTransition, PlantedTransition
+from companyos_ticketdesk.links.schemas import LinkSeed
+from companyos_ticketdesk.tickets.schemas import PlannedChange, PlannedTicket, TicketSeed
+from companyos_ticketdesk.workflow.schemas import PlannedTransition, TransitionSeed
 
 Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9]*$")]
 
@@ -74,12 +74,12 @@ class Seed(SeedDocument):
     """Initial data of TicketDesk, and scheduled events of colleagues."""
 
     team_prefixes: dict[str, Prefix] = Field({}, description="Prefix of ticket keys by team id.")
-    tickets: list[PlantedTicket] = []
-    checklist_items: list[PlantedChecklistItem] = []
-    comments: list[PlantedComment] = []
-    answers: list[PlantedAnswer] = []
-    links: list[PlantedLink] = []
-    transitions: list[PlantedTransition] = []
+    tickets: list[TicketSeed] = []
+    checklist_items: list[ChecklistItemSeed] = []
+    comments: list[CommentSeed] = []
+    answers: list[AnswerSeed] = []
+    links: list[LinkSeed] = []
+    transitions: list[TransitionSeed] = []
     scheduled_events: list[PlannedEvent] = []
 
     @model_validator(mode="after")

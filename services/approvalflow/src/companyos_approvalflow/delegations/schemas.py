@@ -25,7 +25,7 @@ def _whole_seconds(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
-Moment = Annotated[AwareDatetime, IsoTimeText, AfterValidator(_whole_seconds)]
+Timestamp = Annotated[AwareDatetime, IsoTimeText, AfterValidator(_whole_seconds)]
 
 
 class NewDelegation(RequestModel):
@@ -39,8 +39,10 @@ class NewDelegation(RequestModel):
 
     from_id: PersonId = Field(description="Person whose authority is delegated; must be you.")
     to_id: PersonId = Field(description="Delegate; a current employee.")
-    ends_at: Moment = Field(description="The delegation ends at this time, exclusive.")
-    starts_at: Moment | None = Field(None, description="The delegation starts at this time, inclusive; default: now.")
+    ends_at: Timestamp = Field(description="The delegation ends at this time, exclusive.")
+    starts_at: Timestamp | None = Field(
+        None, description="The delegation starts at this time, inclusive; default: now."
+    )
     type_keys: list[Annotated[str, Field(max_length=64)]] = Field(
         default_factory=list, max_length=MOST_TYPES, description="Covered approval types; empty: all types."
     )

@@ -44,7 +44,7 @@ class CompletedItem(ChecklistItemView):
     ticket_version: int = Field(description="The ticket's new version.")
 
 
-class PlantedChecklistItem(RequestModel):
+class ChecklistItemSeed(RequestModel):
     """A checklist item in a seed."""
 
     id: str

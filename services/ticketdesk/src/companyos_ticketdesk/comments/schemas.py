@@ -53,7 +53,7 @@ class PlannedComment(RequestModel):
     body: str
 
 
-class PlantedAnswer(RequestModel):
+class AnswerSeed(RequestModel):
     """The answer of a person who is mentioned in a comment under a ticket."""
 
     id: str
@@ -62,7 +62,7 @@ class PlantedAnswer(RequestModel):
     body: str
 
 
-class PlantedComment(PlannedComment):
+class CommentSeed(PlannedComment):
     """A comment in a seed."""
 
     created_at: UtcTime

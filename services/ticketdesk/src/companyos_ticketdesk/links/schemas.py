@@ -103,7 +103,7 @@ class RemovedLinkView(ResponseModel):
     justification: str
 
 
-class PlantedLink(RequestModel):
+class LinkSeed(RequestModel):
     """A link in a seed."""
 
     id: str

@@ -145,7 +145,7 @@ class PlannedChange(RequestModel):
     tags: tuple[str, ...] | None = None
 
 
-class PlantedTicket(PlannedTicket):
+class TicketSeed(PlannedTicket):
     """A ticket in a seed."""
 
     created_at: UtcTime

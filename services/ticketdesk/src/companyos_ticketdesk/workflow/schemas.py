@@ -71,7 +71,7 @@ class HistoryEntry(ResponseModel):
     justification: str | None = Field(description="Justification of the removal.")
 
 
-class PlantedTransition(RequestModel):
+class TransitionSeed(RequestModel):
     """A past transition in a seed."""
 
     id: str
