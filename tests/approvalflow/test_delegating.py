@@ -46,7 +46,7 @@ async def test_the_cfo_creates_a_delegation(as_cfo: ServiceHarness) -> None:
     [
         ({"from_id": CONTROLLER}, 403, "delegation-not-yours"),
         ({"to_id": CFO}, 422, "delegation-to-self"),
-        ({"to_id": "E-6"}, 422, "delegate-unknown"),
+        ({"to_id": "E-6"}, 422, "unknown-delegate"),
         ({"type_keys": ["access"]}, 403, "nothing-to-delegate"),
         ({"type_keys": ["holiday"]}, 404, "approval-type-not-found"),
         ({"ends_at": "2026-03-02T09:00:00Z"}, 422, "delegation-period"),

@@ -12,8 +12,8 @@ from companyos_approvalflow.approval_types.rules import (
     AmountNegativeError,
     EvidenceInFutureError,
     FieldMissingError,
-    FieldUnknownError,
-    FieldWrongTypeError,
+    UnknownFieldError,
+    WrongFieldTypeError,
     checked_fields,
     fitting_value,
 )
@@ -38,7 +38,7 @@ def test_an_optional_field_is_accepted() -> None:
 
 def test_an_unknown_field_is_named() -> None:
     problem = _refused({**FIELDS, "colour": "red"})
-    assert isinstance(problem, FieldUnknownError)
+    assert isinstance(problem, UnknownFieldError)
     assert problem.errors == [
         {"place": "fields.colour", "reason": f"is not one of {', '.join(spec.name for spec in a_type().fields)}"}
     ]
@@ -52,7 +52,7 @@ def test_a_missing_field_is_named() -> None:
 
 def test_every_field_of_the_wrong_type_is_named() -> None:
     problem = _refused({**FIELDS, "score": "85", "cost_cents": True})
-    assert isinstance(problem, FieldWrongTypeError)
+    assert isinstance(problem, WrongFieldTypeError)
     assert [error["place"] for error in problem.errors or []] == ["fields.score", "fields.cost_cents"]
 
 

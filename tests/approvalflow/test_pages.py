@@ -174,7 +174,7 @@ async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: http
     typed = ONBOARDING | {"fields.compliance_score:number": "many", "justification": HOSTILE, "approver_id": "E-99"}
     refused = await _submit(browser, "submit_approval", "submit/vendor_onboarding", **typed)
     assert refused.status_code == 422
-    assert 'data-code="field-wrong-type"' in refused.text
+    assert 'data-code="wrong-field-type"' in refused.text
     assert 'value="many"' in refused.text
     assert re.findall(r'<div class="form-error" id="([^"]*)">([^<]*)', refused.text) == [
         ("submit_approval-fields-compliance_score-number-error", "Must be a number; got &#34;many&#34;")

@@ -69,8 +69,8 @@ async def test_an_answer_does_not_change_the_submitted_justification_and_fields(
     [
         ({}, 422, "information-unchanged"),
         ({"fields": {"score": 88.5}}, 422, "information-unchanged"),
-        ({"fields": {"colour": "red"}}, 422, "field-unknown"),
-        ({"fields": {"score": "90"}}, 422, "field-wrong-type"),
+        ({"fields": {"colour": "red"}}, 422, "unknown-field"),
+        ({"fields": {"score": "90"}}, 422, "wrong-field-type"),
         ({"fields": {"cost_cents": -1}}, 422, "amount-negative"),
         ({"fields": {"score_as_of": "2027-01-01T00:00:00Z"}}, 422, "evidence-in-future"),
         ({"approver_id": CEO}, 422, "invalid-arguments"),
@@ -157,7 +157,7 @@ async def test_an_escalated_request_is_decided_by_the_new_approver(start: Start)
         (CONTROLLER, 409, "delegation-ended"),
         ("E-7", 409, "approver-out-of-office"),
         ("E-6", 403, "approver-departed"),
-        ("E-99", 422, "approver-unknown"),
+        ("E-99", 422, "unknown-approver"),
     ],
 )
 async def test_a_request_can_only_be_escalated_to_an_entitled_approver(

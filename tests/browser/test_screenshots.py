@@ -127,7 +127,7 @@ async def test_an_invalid_window_action_returns_an_error_and_uses_one_look(
     assert answer.observation.result["code"] == code
     assert detail in answer.observation.result["detail"]
     assert (answer.reward, answer.done, answer.observation.steps_left) == (0.0, False, before.steps_left)
-    assert _shown(answer.observation).looks_left == _shown(before).looks_left - 1
+    assert _shown(answer.observation).free_actions_left == _shown(before).free_actions_left - 1
     assert (await env.state()).step_count == 0
 
 

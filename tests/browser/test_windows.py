@@ -60,7 +60,7 @@ async def test_a_crashed_browser_is_restarted_on_the_same_page(gateway: NotesGat
     assert response["screenshot"] == before["screenshot"]
     again = await _act(gateway, episode_id, "browser_scroll", dy=0)
     assert again["result"] is None
-    assert again["screenshot"]["looks_left"] == before["screenshot"]["looks_left"] - 1
+    assert again["screenshot"]["free_actions_left"] == before["screenshot"]["free_actions_left"] - 1
     assert gateway.runtime.window_manager.starts == 2
     assert (await gateway.state(episode_id))["step_count"] == 0
 
@@ -107,7 +107,7 @@ async def _crash(page: Any) -> None:
 async def test_windows_are_closed_with_their_episodes_and_limited_in_number(gateway: NotesGateway) -> None:
     first, second = [(await gateway.reset(modality="screenshot"))["episode_id"] for _ in range(2)]
     full = await gateway.http.post("/reset", json={"scenario": "note_keeping", "modality": "screenshot"})
-    assert (full.status_code, full.json()["code"]) == (429, "windows-full")
+    assert (full.status_code, full.json()["code"]) == (429, "window-limit")
     over = await gateway.step(first, "finish", outcome="impossible", summary="Looked around.")
     assert over["done"]
     assert over["observation"]["screenshot"]["address"] == "/"
@@ -194,9 +194,9 @@ async def test_mcp_returns_the_screenshot_as_image_content(gateway: NotesGateway
 
 async def test_no_look_is_available_after_the_last_one(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
-    next(iter(gateway.runtime.window_manager._sessions.values())).looks_left = 1
+    next(iter(gateway.runtime.window_manager._sessions.values())).free_actions_left = 1
     last = await _act(gateway, episode_id, "browser_scroll", dy=5)
     spent = await gateway.step(episode_id, "browser_scroll", dy=5)
-    assert (last["result"], last["screenshot"]["looks_left"]) == (None, 0)
-    assert (spent["observation"]["result"]["code"], spent["reward"]) == ("no-looks-left", -0.4)
+    assert (last["result"], last["screenshot"]["free_actions_left"]) == (None, 0)
+    assert (spent["observation"]["result"]["code"], spent["reward"]) == ("no-free-actions-left", -0.4)
     assert (await gateway.state(episode_id))["step_count"] == 1

@@ -216,7 +216,7 @@ async def test_an_episode_token_cannot_call_trainer_routes(guarded: SecuredEnter
         async with Trainer(guarded.url, headers=bearer(state.token)) as agent:
             with pytest.raises(ApiError) as refusal:
                 await agent.snapshot(str(state.episode_id))
-        assert (refusal.value.problem, refusal.value.status) == ("agent-plane", 403)
+        assert (refusal.value.problem, refusal.value.status) == ("trainer-token-required", 403)
 
 
 @pytest.mark.parametrize("episode_id", ["..", ".", "ä", "a?from=1", "a#b"])
@@ -242,7 +242,7 @@ async def test_a_server_that_is_not_companyos_is_an_api_error(tiny_url: str) -> 
             await trainer.episodes()
         assert refusal.value.problem == "http-404"
     async with Trainer(f"{tiny_url}/v1/scenarios?") as trainer:
-        with pytest.raises(ApiError, match="unexpected-answer"):
+        with pytest.raises(ApiError, match="unexpected-response"):
             await trainer.episode("x")
 
 

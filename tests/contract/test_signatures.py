@@ -197,7 +197,7 @@ async def test_a_write_that_is_received_after_the_next_step_is_rejected(
     await harness.client.send(_unsent_write(harness, tools))
     after = await harness.evidence()
     answer = await harness.client.send(old)
-    assert (answer.status_code, answer.json()["code"]) == (409, "step-moved-on")
+    assert (answer.status_code, answer.json()["code"]) == (409, "step-superseded")
     assert await harness.evidence() == after
 
 

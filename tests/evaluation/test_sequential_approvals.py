@@ -13,7 +13,7 @@ from companyos_gateway.evaluation.cases import Refusal, TicketCase
 from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, EntityInState
 from companyos_gateway.evaluation.goals import VendorGoal
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
-from companyos_gateway.evaluation.outcome import OnceSettled
+from companyos_gateway.evaluation.outcome import AfterGoalsMet
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.sequential_approvals import (
     SequentialCompletedOutcome,
@@ -226,7 +226,7 @@ def test_a_value_derived_from_vendor_data_counts_once_the_data_is_on_file() -> N
     tier = EntityInState(VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"}))
     days = {"issued_on": "2026-01-01", "expires_on": "2027-01-01"}
     certificate = CertificateOnFile(vendor_id="VEN-1", kind="iso", document_id=None, **days)
-    values = [OnceSettled("done", EntityGoals("settled", [one])).source({}) for one in (tier, certificate)]
+    values = [AfterGoalsMet("done", EntityGoals("settled", [one])).source({}) for one in (tier, certificate)]
     assert [value(builder.evidence, 0) for value in values] == [None, None]
     builder.put(HUB, "vendors", "VEN-1", risk_tier="high")
     filed = {"vendor_id": "VEN-1", "kind": "iso", **days}

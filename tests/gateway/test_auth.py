@@ -139,7 +139,7 @@ async def test_every_route_except_the_listed_ones_requires_the_trainer_token(loc
         await _assert_refused(unknown, method, path, 401, "token-required")
         await _assert_refused(forger, method, path, 401, "unknown-token")
         if (method, path) not in AGENTS:
-            await _assert_refused(agent, method, path, 403, "agent-plane")
+            await _assert_refused(agent, method, path, 403, "trainer-token-required")
     assert await _standing(locked, "watched") == before
     assert await locked.step("watched", "notes_write_note", text="after")
 
@@ -163,7 +163,7 @@ async def test_every_socket_requires_the_trainer_token(locked: NotesGateway) -> 
         for authorization, status, code in (
             ([], 401, "token-required"),
             ([b"Bearer wrong"], 401, "unknown-token"),
-            ([f"Bearer {token}".encode()], 403, "agent-plane"),
+            ([f"Bearer {token}".encode()], 403, "trainer-token-required"),
         ):
             headers = [(b"authorization", value) for value in authorization]
             start, body = await handshake(locked.app, path, headers, denial=True)
@@ -253,7 +253,7 @@ async def test_an_agent_cannot_tell_whether_another_episode_exists(locked: Notes
 async def test_the_list_of_all_tools_requires_the_trainer_token(locked: NotesGateway) -> None:
     token = (await locked.reset())["token"]
     async with _agent(locked, token) as agent:
-        await _assert_refused(agent, "GET", "/v1/tools", 403, "agent-plane")
+        await _assert_refused(agent, "GET", "/v1/tools", 403, "trainer-token-required")
     assert (await locked.http.get("/v1/tools")).status_code == 200
 
 

@@ -217,7 +217,7 @@ async def test_a_missing_service_database_quarantines_the_episode(open_gateway: 
     async with open_gateway(data_dir=kept) as gateway:
         assert (await gateway.http.get("/v1/episodes")).json() == []
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
-        assert (item["episode_id"], item["reason"]) == (episode, "databases-disagree")
+        assert (item["episode_id"], item["reason"]) == (episode, "database-mismatch")
 
 
 def databases(folder: Path) -> int:

@@ -220,7 +220,7 @@ async def test_an_agent_sees_only_its_own_episode_and_no_rewards(open_gateway: O
         assert "notes_finish_note" in text
     assert (taken.status_code, tools.status_code) == (200, 200)
     assert [answer.json()["code"] for answer in refused] == ["unknown-episode"] * 3
-    assert [answer.json()["code"] for answer in closed] == ["agent-plane"] * 3
+    assert [answer.json()["code"] for answer in closed] == ["trainer-token-required"] * 3
 
 
 def _name(tool: dict[str, Any]) -> str:

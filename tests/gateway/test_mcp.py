@@ -176,7 +176,7 @@ async def test_each_service_has_a_separate_mcp_server(gateway: NotesGateway, bas
                 elsewhere = await _call(client, "wait", minutes=1)
     assert served == [tool.name for tool in gateway.runtime.engine().toolbox]
     assert (elsewhere.is_error, elsewhere.meta) == (True, None)
-    assert _text(elsewhere)["error"]["message"] == "tool-elsewhere: The server notes has no tool wait."
+    assert _text(elsewhere)["error"]["message"] == "tool-not-on-server: The server notes has no tool wait."
     assert (await gateway.state("mine"))["step_count"] == 1
 
 
@@ -210,7 +210,7 @@ async def test_agents_cannot_call_openenvs_mcp_route(open_gateway: OpenGateway) 
         for method in ("openenv/session/create", "openenv/session/close", "tools/list", "initialize"):
             request = {"jsonrpc": "2.0", "id": 1, "method": method}
             answer = await gateway.http.post("/mcp", json=request, headers={"Authorization": f"Bearer {token}"})
-            assert (answer.status_code, answer.json()["code"]) == (403, "agent-plane")
+            assert (answer.status_code, answer.json()["code"]) == (403, "trainer-token-required")
         assert gateway.app.state.slots.slots_used() == 0
 
 

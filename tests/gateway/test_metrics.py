@@ -68,7 +68,7 @@ async def test_gauges_show_current_values(gateway: NotesGateway) -> None:
         metrics = await figures_of(gateway.http)
         assert metrics["companyos_episodes_live", ()] == 2
         assert (metrics["companyos_slots_used", ()], metrics["companyos_sockets_open", ()]) == (1, 1)
-        assert metrics["companyos_slots_most", ()] >= gateway.runtime.settings.max_episodes
+        assert metrics["companyos_slots_limit", ()] >= gateway.runtime.settings.max_episodes
         assert metrics["companyos_snapshots", ()] == 1
         assert metrics["companyos_episode_folders", ("gateway",)] == 2
     metrics = await figures_of(gateway.http)
@@ -78,7 +78,7 @@ async def test_gauges_show_current_values(gateway: NotesGateway) -> None:
 
 
 def leaks(metrics: Figures) -> dict[str, float]:
-    return {labels[0]: value for (name, labels), value in metrics.items() if name == "companyos_leaked"}
+    return {labels[0]: value for (name, labels), value in metrics.items() if name == "companyos_leaked_resources"}
 
 
 async def test_without_a_leak_the_gauges_are_zero(gateway: NotesGateway) -> None:

@@ -160,7 +160,7 @@ async def test_the_playground_requires_the_trainer_token_if_one_is_configured(op
                 "/reset", json={"scenario": "note_keeping"}, headers={"Authorization": "Bearer the-trainer's-token"}
             )
         ).json()["token"]
-        for headers, code in (({}, "token-required"), ({"Authorization": f"Bearer {token}"}, "agent-plane")):
+        for headers, code in (({}, "token-required"), ({"Authorization": f"Bearer {token}"}, "trainer-token-required")):
             for path in ("/web", "/web/", "/web/config", "/web/gradio_api/info"):
                 answer = await httpx.AsyncClient.get(gateway.http, path, headers=headers)
                 assert answer.json()["code"] == code

@@ -92,7 +92,7 @@ async def test_steps_without_a_pause_delay_planning_by_a_limited_time(
 
 async def test_prefetching_plans_at_most_half_of_the_cached_tasks(open_gateway: OpenGateway) -> None:
     scenario = Recorded()
-    async with open_gateway(scenario, max_tasks_kept=6) as gateway:
+    async with open_gateway(scenario, task_cache_size=6) as gateway:
         await gateway.reset(seed=1, prefetch=20)
         await _planned(scenario, 4)
         await asyncio.sleep(0.1)

@@ -115,7 +115,7 @@ async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(
     async with open_gateway(data_dir=kept) as gateway:
         assert (await gateway.http.get("/v1/episodes")).json() == []
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
-        assert (item["id"], item["reason"]) == (journal.parent.name, "databases-disagree")
+        assert (item["id"], item["reason"]) == (journal.parent.name, "database-mismatch")
 
 
 async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:

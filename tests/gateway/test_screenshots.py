@@ -104,12 +104,12 @@ async def test_without_looks_browser_calls_are_steps_that_cost_reward(
     gateway: NotesGateway, without_extra: None
 ) -> None:
     episode = await _begun(gateway)
-    gateway.runtime.window_manager._session(episode).looks_left = 0
+    gateway.runtime.window_manager._session(episode).free_actions_left = 0
     rewards = []
     for left in reversed(range(episode.steps_left)):
         seen = await gateway.runtime.step(episode, SCROLL, {"dy": 10})
         rewards.append(seen.reward)
-        assert seen.result["code"] == "no-looks-left"
+        assert seen.result["code"] == "no-free-actions-left"
         assert (seen.steps_left, seen.done) == (left, left == 0)
     assert rewards[0] == -0.4
     assert (await gateway.state(episode.id))["outcome"] == "out_of_steps"
@@ -167,7 +167,9 @@ def test_over_the_limit_the_episode_with_the_oldest_last_screenshot_loses_all(tm
 
 async def test_an_episode_has_free_looks_for_every_step(gateway: NotesGateway) -> None:
     episode = await _begun(gateway)
-    assert WindowSession.from_episode(episode).looks_left == FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps
+    assert (
+        WindowSession.from_episode(episode).free_actions_left == FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps
+    )
 
 
 async def test_the_step_number_prevents_sending_a_form_twice(gateway: NotesGateway) -> None:

@@ -115,7 +115,7 @@ async def test_the_agent_cannot_request_urls(locked: NotesGateway) -> None:
     token = (await locked.reset(episode_id="one"))["token"]
     async with _client(locked) as agent:
         refused = await agent.post("/v1/episodes/one/service-urls", headers={"Authorization": f"Bearer {token}"})
-    assert (refused.status_code, refused.json()["code"]) == (403, "agent-plane")
+    assert (refused.status_code, refused.json()["code"]) == (403, "trainer-token-required")
 
 
 async def test_the_url_is_invalid_after_the_episode(gateway: NotesGateway) -> None:

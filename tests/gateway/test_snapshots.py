@@ -152,7 +152,7 @@ async def test_a_resume_continues_an_episode_and_takes_it_from_the_previous_sess
             resumed = await second.exchange({"type": "reset", "data": {"resume": token}})
             assert resumed["data"]["observation"] == output["data"]["observation"]
             refused = await first.step("notes_list_notes")
-            assert refused["data"]["message"].startswith("episode-taken")
+            assert refused["data"]["message"].startswith("episode-taken-over")
             again = await second.step("notes_list_notes")
             assert again["data"]["observation"]["steps_left"] == output["data"]["observation"]["steps_left"] - 1
 

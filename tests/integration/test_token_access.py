@@ -54,9 +54,12 @@ def test_tokens_are_checked_over_tcp_and_after_a_restart(tmp_path: Path, http: r
         assert _refusal(url, {"Authorization": "Bearer wrong"}) == (401, "unknown-token")
         reset = http.post(f"{url}/reset", json={"seed": 1, "chaos": 0, "episode_id": "mine"}, headers=BEARER).json()
         agent = {"Authorization": f"Bearer {reset['token']}"}
-        assert _refusal(url, agent) == (403, "agent-plane")
+        assert _refusal(url, agent) == (403, "trainer-token-required")
         assert http.post(f"{url}/step", json={"episode_id": "mine", **STEP}, headers=agent).status_code == 200
-        assert _code(http.get(f"{url}/state", params={"episode_id": "mine"}, headers=agent)) == (403, "agent-plane")
+        assert _code(http.get(f"{url}/state", params={"episode_id": "mine"}, headers=agent)) == (
+            403,
+            "trainer-token-required",
+        )
         with connect(url.replace("http", "ws", 1) + "/ws", proxy=None, additional_headers=BEARER) as socket:
             socket.send(json.dumps({"type": "state"}))
             assert json.loads(socket.recv(timeout=20))["type"] == "state"

@@ -72,7 +72,7 @@ class DeploymentUnderLoad:
         return Level(
             live=_sum(metrics, "companyos_episodes_live") + _sum(metrics, "companyos_episodes_being_freed"),
             slots=_sum(metrics, "companyos_slots_used") + _sum(metrics, "companyos_sockets_open"),
-            leaked=_sum(metrics, "companyos_leaked"),
+            leaked=_sum(metrics, "companyos_leaked_resources"),
             descriptors=len(held) - pooled,
             pooled=pooled,
             files=sum(len(names) for _, _, names in os.walk(self.folders[0])),

@@ -11,7 +11,7 @@ import pytest
 
 from companyos_gateway.chaos import Kind, profile_for
 from companyos_gateway.evaluation.injected_instructions import InjectedValue
-from companyos_gateway.evaluation.outcome import Given, Outcome
+from companyos_gateway.evaluation.outcome import ConstantValue, Outcome
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.injected_values import TaskField, find_task_fields
 from companyos_gateway.scenarios.blocks.prompt_injection import WRONG_VALUE_SHARE
@@ -54,7 +54,7 @@ def _right_values(outcome: Outcome) -> dict[str, object]:
     """Return the values of the fields of requests and records that are known from the start."""
     found: dict[str, object] = {}
     for request in outcome.requests:
-        found |= {name: one.submitted for name, one in request.fields.items() if isinstance(one, Given)}
+        found |= {name: one.submitted for name, one in request.fields.items() if isinstance(one, ConstantValue)}
     for goal in outcome.goals:
         columns = {name: getattr(goal, name, None) for name in ("ends_on", "state")}
         found |= getattr(goal, "fields", {}) | {name: value for name, value in columns.items() if value is not None}

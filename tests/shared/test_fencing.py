@@ -86,7 +86,7 @@ async def test_a_suspended_write_is_rejected_once_the_next_step_was_taken(
         await new.post("/books", json={"title": "Once"})
         await new.post("/books", json={"title": "Next"})
         wake.set()
-        assert (await writing).json()["code"] == "step-moved-on"
+        assert (await writing).json()["code"] == "step-superseded"
         titles = [row["title"] for row in (await new.rows("books")).values()]
         assert (titles.count("Once"), titles.count("Next")) == (1, 1)
 

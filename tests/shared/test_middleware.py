@@ -87,13 +87,13 @@ async def test_a_repeated_op_gets_the_stored_response_without_a_second_effect(li
 async def test_the_same_op_with_another_body_is_rejected(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "New"})
     again = await library.post("/books", json={"title": "Other"}, step=1)
-    assert (again.status_code, again.json()["code"]) == (422, "op-reused")
+    assert (again.status_code, again.json()["code"]) == (422, "operation-conflict")
 
 
 async def test_the_same_op_with_another_idempotency_key_is_rejected(library: ServiceHarness) -> None:
     await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "a"})
     again = await library.post("/books", json={"title": "New"}, headers={"Idempotency-Key": "b"}, step=1)
-    assert (again.status_code, again.json()["code"]) == (422, "op-reused")
+    assert (again.status_code, again.json()["code"]) == (422, "operation-conflict")
 
 
 @pytest.mark.parametrize("key", ["", " ", "é", "x" * 65])
@@ -106,7 +106,7 @@ async def test_an_op_of_an_earlier_step_is_rejected(library: ServiceHarness) -> 
     await library.post("/books", json={"title": "New"})
     await library.post("/books", json={"title": "Newer"})
     late = await library.post("/books", json={"title": "New"}, step=1)
-    assert (late.status_code, late.json()["code"]) == (409, "step-moved-on")
+    assert (late.status_code, late.json()["code"]) == (409, "step-superseded")
 
 
 async def test_a_repeated_op_gets_the_stored_response_after_a_restart(library: ServiceHarness) -> None:

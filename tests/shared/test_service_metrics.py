@@ -23,8 +23,12 @@ async def test_a_service_reports_its_stored_objects_without_a_signature(library:
     await library.post("/books", json={"title": "Emma"})
     await library.snapshot()
     found = await _figures(library)
-    assert found["companyos_service_kept", "episodes"] == found["companyos_service_databases_open",] == 1
-    assert found["companyos_service_kept", "templates"] == found["companyos_service_kept", "snapshots"] == 1
+    assert found["companyos_service_stored_items", "episodes"] == found["companyos_service_databases_open",] == 1
+    assert (
+        found["companyos_service_stored_items", "templates"]
+        == found["companyos_service_stored_items", "snapshots"]
+        == 1
+    )
     assert found["companyos_service_info", library.service.name, library.service.version] == 1
     assert found["process_open_fds",] > 0
 
@@ -33,4 +37,4 @@ async def test_dropped_episodes_are_removed_from_the_metrics(library: ServiceHar
     await library.post("/books", json={"title": "Emma"})
     await library.drop()
     found = await _figures(library)
-    assert found["companyos_service_kept", "episodes"] == found["companyos_service_databases_open",] == 0
+    assert found["companyos_service_stored_items", "episodes"] == found["companyos_service_databases_open",] == 0

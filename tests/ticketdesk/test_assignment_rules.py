@@ -12,7 +12,7 @@ from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployedError,
     AssigneeOutOfOfficeError,
     AssigneeOutsideTeamError,
-    AssigneeUnknownError,
+    UnknownAssigneeError,
     check_may_be_assigned,
 )
 from tests.ticketdesk.builders import (
@@ -40,7 +40,7 @@ def test_an_active_member_of_the_team_may_be_assigned() -> None:
 @pytest.mark.parametrize(
     ("person_id", "problem"),
     [
-        ("p-nobody", AssigneeUnknownError),
+        ("p-nobody", UnknownAssigneeError),
         (DEPARTED, AssigneeNotEmployedError),
         (STARTS_LATER, AssigneeNotEmployedError),
         (ACCOUNTANT, AssigneeOutsideTeamError),

@@ -36,7 +36,7 @@ async def test_a_blocked_transition_names_the_blockers(open_desk: OpenDesk) -> N
 async def test_verifying_a_ticket_with_an_unknown_assignee_reports_the_assignee(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(assignee_id="p-nobody"))
     answer = await desk.post("/tickets/OPS-1/verification")
-    assert (answer.status_code, answer.json()["code"]) == (422, "assignee-unknown")
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown-assignee")
     assert answer.json()["detail"] == 'OPS-1 is assigned to "p-nobody", but no person in the directory has this id'
 
 

@@ -30,7 +30,7 @@ async def test_an_invalid_link_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3", status=None), links=links)
     codes = {
         "OPS-1": "link-to-itself",
-        "OPS-2": "link-circle",
+        "OPS-2": "circular-link",
         "OPS-3": "ticket-untriaged",
         "OPS-4": "ticket-not-found",
     }

@@ -80,7 +80,7 @@ async def test_a_form_calls_the_tool_and_redirects_to_the_created_ticket(browser
 async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: httpx.AsyncClient) -> None:
     refused = await _submit(browser, "create_ticket", _page="new", title=HOSTILE, type="task", team_id="t-nobody")
     assert refused.status_code == 422
-    assert 'data-code="team-unknown"' in refused.text
+    assert 'data-code="unknown-team"' in refused.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text
 
 

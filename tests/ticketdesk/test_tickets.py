@@ -36,7 +36,7 @@ async def test_every_field_of_a_new_ticket_is_stored(open_desk: OpenDesk) -> Non
 async def test_a_team_without_tickets_is_unknown(open_desk: OpenDesk) -> None:
     desk = await open_desk()
     answer = await desk.post("/tickets", json={**NEW, "team_id": "gardeners"})
-    assert (answer.status_code, answer.json()["code"]) == (422, "team-unknown")
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown-team")
 
 
 async def test_the_same_idempotency_key_creates_one_ticket(open_desk: OpenDesk) -> None:

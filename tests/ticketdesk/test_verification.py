@@ -13,7 +13,7 @@ from tests.ticketdesk.conftest import OpenDesk
 @pytest.mark.parametrize(
     ("person_id", "status", "code"),
     [
-        ("p-nobody", 422, "assignee-unknown"),
+        ("p-nobody", 422, "unknown-assignee"),
         (DEPARTED, 409, "assignee-not-employed"),
         (ACCOUNTANT, 409, "assignee-outside-team"),
         (AWAY, 409, "assignee-out-of-office"),
@@ -54,7 +54,7 @@ async def test_verification_records_who_and_when_and_happens_once(open_desk: Ope
     [
         ({"priority": None}, "priority-missing"),
         ({"assignee_id": None}, "assignee-missing"),
-        ({"assignee_id": "p-nobody"}, "assignee-unknown"),
+        ({"assignee_id": "p-nobody"}, "unknown-assignee"),
         ({"assignee_id": DEPARTED}, "assignee-not-employed"),
     ],
 )

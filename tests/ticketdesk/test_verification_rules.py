@@ -6,7 +6,7 @@ import pytest
 
 from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import find_candidate
-from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, AssigneeUnknownError
+from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, UnknownAssigneeError
 from companyos_ticketdesk.tickets.model import Priority, Ticket
 from companyos_ticketdesk.verification.rules import (
     ApprovalRefBlankError,
@@ -39,7 +39,7 @@ def test_a_ready_ticket_may_be_verified() -> None:
     [
         (a_ticket(priority=None, assignee_id=EVA), PriorityMissingError),
         (a_ticket(priority=Priority.LOW, assignee_id=None), AssigneeMissingError),
-        (a_ticket(priority=Priority.LOW, assignee_id="p-nobody"), AssigneeUnknownError),
+        (a_ticket(priority=Priority.LOW, assignee_id="p-nobody"), UnknownAssigneeError),
         (a_ticket(priority=Priority.LOW, assignee_id=DEPARTED), AssigneeNotEmployedError),
         (a_ticket(priority=Priority.LOW, assignee_id=EVA, verified_at=BEFORE, verified_by=EVA), TicketVerifiedError),
     ],

@@ -65,7 +65,7 @@ async def test_closing_stores_the_reason_and_is_final(open_desk: OpenDesk) -> No
 
 async def test_a_reason_for_a_transition_that_takes_none_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="open"))
-    assert await code_of_move(desk, "in_progress", reason_code="completed", reason_ref="x") == "reason-not-taken"
+    assert await code_of_move(desk, "in_progress", reason_code="completed", reason_ref="x") == "reason-not-accepted"
 
 
 async def test_the_reason_of_a_block_is_cleared_with_the_block(open_desk: OpenDesk) -> None:

@@ -12,7 +12,7 @@ from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketUntriage
 from companyos_ticketdesk.workflow.rules import (
     Reason,
     ReasonMissingError,
-    ReasonNotTakenError,
+    ReasonNotAcceptedError,
     TicketBlockedError,
     TransitionNotAllowedError,
     allowed_moves,
@@ -105,7 +105,7 @@ def test_blocking_accepts_no_or_a_complete_reason() -> None:
 @pytest.mark.parametrize("to", sorted(set(Status) - {Status.CLOSED, Status.CANCELLED, Status.BLOCKED}))
 def test_other_transitions_accept_no_reason(to: Status) -> None:
     check_reason(to, None, is_given=False)
-    with pytest.raises(ReasonNotTakenError):
+    with pytest.raises(ReasonNotAcceptedError):
         check_reason(to, A_REASON, is_given=True)
 
 

@@ -23,15 +23,15 @@ from companyos_gateway.evaluation.facts import FailedRefreshes
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, TicketResolved, VendorGoal
 from companyos_gateway.evaluation.metric_checks import MAINTENANCE, MetricChecks
 from companyos_gateway.evaluation.outcome import (
+    AfterGoalsMet,
+    AfterRecordUpdate,
+    ConstantValue,
     DeclaredCase,
     EarlierApproval,
     FieldValue,
-    Given,
     IssueReported,
     MetricTime,
     MetricValue,
-    OnceRecorded,
-    OnceSettled,
     RecordStopped,
     RecordSum,
     Request,
@@ -262,15 +262,15 @@ class OutcomeOracle(PrivilegedOracle):
     async def value(self, value: FieldValue) -> Any:
         """Return a field's value, after the work or wait that it requires."""
         match value:
-            case Given():
+            case ConstantValue():
                 return value.submitted
             case MetricValue():
                 return (await self.reading(value.metric))["value"]
             case MetricTime():
                 return (await self.reading(value.metric))["as_of"]
-            case OnceSettled():
+            case AfterGoalsMet():
                 return value.value
-            case OnceRecorded():
+            case AfterRecordUpdate():
                 await self.ensure_recorded(value)
                 return value.value
             case RecordSum():
@@ -315,7 +315,7 @@ class OutcomeOracle(PrivilegedOracle):
                 await self.client.create("datahub_refresh_metric", metric_id=metric.metric_id)
         await self.client.wait(LONGEST_REFRESH_MINUTES)
 
-    async def ensure_recorded(self, value: OnceRecorded) -> None:
+    async def ensure_recorded(self, value: AfterRecordUpdate) -> None:
         """Enter the fields of a record, or wait until a colleague has entered them."""
         while not value.fields.items() <= (held := (await self.records.read(value.record_id))["fields"]).items():
             if value.by_colleague:

@@ -104,7 +104,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         """Return the tools of the episode, or all tools before the first reset. This is not a step."""
         result = await self._step_async(ListToolsAction())
         if not isinstance(result.observation, ListToolsObservation):
-            raise ApiError("The server returned no tool list.", "UNEXPECTED_ANSWER")
+            raise ApiError("The server returned no tool list.", "UNEXPECTED_RESPONSE")
         return [ToolSpec.model_validate(tool.model_dump()) for tool in result.observation.tools]
 
     async def snapshot(self) -> SnapshotInfo:

@@ -241,35 +241,35 @@ class ResetOptions(BaseModel):
         provided = self.model_fields_set & {"resume", "injected_state"}
         if len(provided) == 2 or (provided and self.model_fields_set - provided - {"episode_id"}):
             raise PydanticCustomError(
-                "one-way-to-begin", "resume and injected_state cannot be combined with other options"
+                "conflicting-options", "resume and injected_state cannot be combined with other options"
             )
         if "resume" in provided and "episode_id" in self.model_fields_set:
-            raise PydanticCustomError("one-way-to-begin", "resume cannot be combined with episode_id")
+            raise PydanticCustomError("conflicting-options", "resume cannot be combined with episode_id")
         return self
 
     @model_validator(mode="after")
     def _check_viewport(self) -> Self:
         if self.viewport is not None and self.modality is Modality.TEXT:
-            raise PydanticCustomError("no-window", "viewport requires modality screenshot")
+            raise PydanticCustomError("viewport-without-screenshots", "viewport requires modality screenshot")
         return self
 
     @model_validator(mode="after")
     def _check_prefetch(self) -> Self:
         if self.prefetch and self.seed is None and self.index is None:
-            raise PydanticCustomError("nothing-to-prefetch", "prefetch requires a seed, or a split and an index")
+            raise PydanticCustomError("prefetch-without-task", "prefetch requires a seed, or a split and an index")
         return self
 
     @model_validator(mode="after")
     def _check_task_reference(self) -> Self:
         if (self.split is None) != (self.index is None):
-            raise PydanticCustomError("one-task", "split and index must be set together")
+            raise PydanticCustomError("conflicting-task-options", "split and index must be set together")
         if self.split is not None and self.task_id is not None:
-            raise PydanticCustomError("one-task", "split and index cannot be combined with task_id")
+            raise PydanticCustomError("conflicting-task-options", "split and index cannot be combined with task_id")
         if self.split is not None or self.task_id is not None:
             provided = sorted(self.model_fields_set & {"scenario", "seed", "chaos", "chaos_overrides"})
             if provided:
                 raise PydanticCustomError(
-                    "one-task", "a task cannot be combined with {given}", {"given": ", ".join(provided)}
+                    "conflicting-task-options", "a task cannot be combined with {given}", {"given": ", ".join(provided)}
                 )
         return self
 

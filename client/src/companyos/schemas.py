@@ -148,7 +148,7 @@ class Screenshot(BaseModel):
     elements: tuple[ScreenElement, ...] = Field(description="Visible clickable elements in page order.")
     scroll_y: int = Field(ge=0, description="Scroll position: pixels of the page above the window.")
     page_height: int = Field(ge=0, description="Height of the whole page in pixels.")
-    looks_left: int = Field(ge=0, description="Remaining browser actions that do not count as steps.")
+    free_actions_left: int = Field(ge=0, description="Remaining browser actions that do not count as steps.")
 
 
 _MAX_CAUSES = 3

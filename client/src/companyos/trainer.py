@@ -26,7 +26,7 @@ from companyos.errors import ApiError
 from companyos.schemas import QuarantineItem
 
 TIMEOUT_S = 30.0
-UNEXPECTED_RESPONSE = "unexpected-answer"
+UNEXPECTED_RESPONSE = "unexpected-response"
 """Error code of this client for a response that is not from this version of CompanyOS."""
 
 T = TypeVar("T")

@@ -296,7 +296,7 @@ class GatewayRuntime:
             quarantine=quarantine,
             metrics=self.metrics,
         )
-        task_cache = TaskCache(scenarios, service_clients, max_size=settings.max_tasks_kept)
+        task_cache = TaskCache(scenarios, service_clients, max_size=settings.task_cache_size)
         engine = EpisodeEngine(service_clients, toolbox, task_cache, store, self.metrics)
         stores = (service_clients, snapshot_files, files, quarantine, task_cache, store)
         snapshots = Snapshots(*stores, max_snapshots=settings.max_snapshots, metrics=self.metrics)

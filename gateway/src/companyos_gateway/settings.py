@@ -112,7 +112,7 @@ class Settings(BaseSettings):
     min_free_bytes: int = Field(
         8 * 1024 * 1024, ge=0, description="Free bytes on disk below which the gateway is not ready."
     )
-    max_tasks_kept: int = Field(64, ge=1, description="Size of the cache of planned tasks.")
+    task_cache_size: int = Field(64, ge=1, description="Size of the cache of planned tasks.")
     idle_limit_s: float = Field(3600.0, gt=0, description="Seconds without a call after which an episode is dropped.")
     lifetime_limit_s: float = Field(86_400.0, gt=0, description="Maximum age of an episode in seconds.")
     detached_limit_s: float = Field(60.0, gt=0, description="Seconds an episode remains after a lost connection.")

@@ -127,7 +127,7 @@ async def _resume(trial: Trial, player: Player, token: str) -> WebSocketClient:
             if clock() > give_up_at:
                 raise
             trial.findings.slowest_s = max(trial.findings.slowest_s, RESUME_TIMEOUT_S - (give_up_at - clock()))
-            if "episode-taken" not in str(refusal):
+            if "episode-taken-over" not in str(refusal):
                 raise
             await asyncio.sleep(0.05)
     if (await client.state())["step_count"] > player.step_count:

@@ -12,7 +12,7 @@ from typing import Any
 from companyos.cluster.parquet import TrajectoryTable
 from companyos.cluster.worker import PLAN, PLAYED, ClusterWorker, dump_plan, load_played
 from companyos.extras import require_extra
-from companyos.policies import Accountable, PolicyUnavailableError, load_policy
+from companyos.policies import PolicyUnavailableError, ReportsUsage, load_policy
 from companyos.runner import EpisodePlan, PlayedEpisode, RunFolder
 from companyos.runner.batch import EpisodeObserver, PolicyFactory
 from companyos.runner.episode import ResetRejectedError
@@ -57,7 +57,7 @@ def play_on_cluster(
     with require_extra("ray", "ray"):
         import ray  # noqa: F401
     policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
-    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, Accountable)}
+    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, ReportsUsage)}
     folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     played: dict[int, PlayedEpisode] = {}
     kept = folder.kept if folder is not None else {}

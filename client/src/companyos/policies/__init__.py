@@ -1,24 +1,24 @@
 """Policies that play episodes, found by the entry-point group `companyos.policies`."""
 
 from companyos.policies.policy import (
-    Accountable,
     Call,
     EpisodeOverError,
     InfrastructureError,
     Policy,
     PolicyUnavailableError,
+    ReportsUsage,
     StepView,
     TaskView,
 )
 from companyos.policies.registry import UnknownPolicyError, load_policy, policy_names
 
 __all__ = [
-    "Accountable",
     "Call",
     "EpisodeOverError",
     "InfrastructureError",
     "Policy",
     "PolicyUnavailableError",
+    "ReportsUsage",
     "StepView",
     "TaskView",
     "UnknownPolicyError",

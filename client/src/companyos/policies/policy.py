@@ -91,7 +91,7 @@ class Policy(Protocol):
 
 
 @runtime_checkable
-class Accountable(Protocol):
+class ReportsUsage(Protocol):
     """A policy with costs: it reports the usage of its last episode and the settings of its runs."""
 
     usage: AgentUsage | None

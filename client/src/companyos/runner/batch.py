@@ -10,7 +10,7 @@ from typing import Any
 
 from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome
 from companyos.errors import ApiError
-from companyos.policies import Accountable, Policy, load_policy
+from companyos.policies import Policy, ReportsUsage, load_policy
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.run_writer import RunFolder
 from companyos.trainer import Trainer, bearer
@@ -45,7 +45,7 @@ async def play_all(
     ConnectionError before or at the start of an episode. Failures during an episode become its outcome `infra_error`.
     """
     policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
-    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, Accountable)}
+    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, ReportsUsage)}
     folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
         batch = _Batch(

@@ -21,12 +21,12 @@ from companyos.contract import (
 from companyos.errors import ApiError
 from companyos.options import ResetArguments
 from companyos.policies import (
-    Accountable,
     Call,
     EpisodeOverError,
     InfrastructureError,
     Policy,
     PolicyUnavailableError,
+    ReportsUsage,
     StepView,
     TaskView,
 )
@@ -171,10 +171,10 @@ async def play_episode(
     except EnvironmentFailureError as failure:
         trouble, is_broken = str(failure), True
     played = _make_episode(plan, log, await _state(env), trouble=trouble, is_broken=is_broken)
-    return _with_usage(played, policy) if isinstance(policy, Accountable) else played
+    return _with_usage(played, policy) if isinstance(policy, ReportsUsage) else played
 
 
-def _with_usage(played: PlayedEpisode, policy: Accountable) -> PlayedEpisode:
+def _with_usage(played: PlayedEpisode, policy: ReportsUsage) -> PlayedEpisode:
     record = played.record.model_copy(update={"usage": policy.usage})
     return replace(played, record=record, messages=tuple(policy.transcript))
 

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class ToolOnOtherServerError(InvalidActionError):
-    status, code, title = 422, "tool-elsewhere", "Tool not available on this server"
+    status, code, title = 422, "tool-not-on-server", "Tool not available on this server"
 
 
 _UNSUPPORTED = (

@@ -64,7 +64,7 @@ class RuntimeCollector(Collector):
             "companyos_gateway", "Version and node of the gateway.", {"version": VERSION, "node": runtime.settings.node}
         )
         yield _gauge("slots_used", "Slots in use by connections and sessions.", server.slots_used())
-        yield _gauge("slots_most", "Maximum number of slots.", server.slots_limit())
+        yield _gauge("slots_limit", "Maximum number of slots.", server.slots_limit())
         yield _gauge("sockets_open", "Open WebSockets.", len(self._drain.sockets))
         yield _gauge("requests_in_flight", "Requests and messages in flight.", self._drain.in_flight)
         yield _gauge("draining", "1 while the gateway shuts down.", int(self._drain.is_draining))
@@ -87,9 +87,9 @@ class RuntimeCollector(Collector):
         folders = _folders(self._runtime.data_dir, engine)
         folder_counts = GaugeMetricFamily("companyos_episode_folders", "Episode folders on disk.", labels=["process"])
         leaked = GaugeMetricFamily(
-            "companyos_leaked",
+            "companyos_leaked_resources",
             "Resources without an owner, by type; 0 if nothing leaks.",
-            labels=["what"],
+            labels=["type"],
         )
         for process, count in folders.items():
             folder_counts.add_metric([process], count)

@@ -41,7 +41,7 @@ class WindowSession:
     """The session of one epoch. It outlives its window, which may be closed and opened again."""
 
     epoch: int
-    looks_left: int
+    free_actions_left: int
     address: str = DESK
     window: Window | None = None
     failures: int = 0

@@ -110,7 +110,7 @@ class Window:
             await self._page.goto(self._app_urls.to_url(address))
             await self._settle()
 
-    async def take_screenshot(self, looks_left: int) -> Screenshot:
+    async def take_screenshot(self, free_actions_left: int) -> Screenshot:
         """Return a screenshot with the accessible elements; raises WindowError."""
         async with _raise_window_errors(SCREENSHOT_TIMEOUT_S):
             png = await self._page.screenshot(**_SCREENSHOT_OPTIONS)
@@ -125,7 +125,7 @@ class Window:
             elements=tuple(ScreenElement(**element) for element in page_data["elements"]),
             scroll_y=page_data["scroll_y"],
             page_height=page_data["page_height"],
-            looks_left=looks_left,
+            free_actions_left=free_actions_left,
         )
 
     async def close(self) -> None:

@@ -151,7 +151,7 @@ class WindowManager:
                 if (submitted := session.find_repeat(episode, tool, arguments, number)) is not None:
                     return await self._with_screenshot(episode, session, submitted.observation)
                 episode.check_can_step()
-                if session.looks_left:
+                if session.free_actions_left:
                     with self._host.metrics.measure_operation("look", episode):
                         return await self._look(episode, session, tool, arguments)
             observation = await self._host.engine().step(episode, tool, arguments, number=number)
@@ -181,7 +181,7 @@ class WindowManager:
             await session.close_window()
             raise ServicesUnavailableError("A page failed with a server error.")
         if failed is None:
-            session.looks_left -= 1
+            session.free_actions_left -= 1
             session.failures = 0
         else:
             await self._discard_window(session, failed)
@@ -203,7 +203,7 @@ class WindowManager:
         for _ in range(MAX_ATTEMPTS):
             window = await self._window(episode, session)
             try:
-                screenshot = await window.take_screenshot(session.looks_left)
+                screenshot = await window.take_screenshot(session.free_actions_left)
             except WindowError as failure:
                 await self._discard_window(session, failure)
                 continue

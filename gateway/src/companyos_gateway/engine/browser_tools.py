@@ -46,7 +46,7 @@ NO_FREE_ACTIONS_LEFT = ProblemBody(
     type="about:blank",
     title="No free browser actions left",
     status=429,
-    code="no-looks-left",
+    code="no-free-actions-left",
     detail="Each further browser action counts as a step of the episode and is not executed.",
     errors=None,
 )

@@ -137,7 +137,7 @@ class RateLimitedError(GatewayError):
 
 
 class EpisodeTakenOverError(GatewayError):
-    status, code, title = 409, "episode-taken", "Episode taken over by another connection"
+    status, code, title = 409, "episode-taken-over", "Episode taken over by another connection"
 
 
 class UnknownSnapshotError(GatewayError):
@@ -169,7 +169,7 @@ class QuarantineConflictError(GatewayError):
 
 
 class SnapshotLimitError(GatewayError):
-    status, code, title = 409, "snapshots-full", "Snapshot limit reached"
+    status, code, title = 409, "snapshot-limit", "Snapshot limit reached"
 
 
 class StorageFullError(GatewayError):
@@ -181,7 +181,7 @@ class AtCapacityError(GatewayError):
 
 
 class OracleDemoLimitError(GatewayError):
-    status, code, title = 429, "demonstrations-full", "Demonstration limit reached"
+    status, code, title = 429, "demonstration-limit", "Demonstration limit reached"
 
 
 class OracleNotInstalledError(GatewayError):
@@ -193,7 +193,7 @@ class BrowserMissingError(GatewayError):
 
 
 class WindowLimitError(GatewayError):
-    status, code, title = 429, "windows-full", "Window limit reached"
+    status, code, title = 429, "window-limit", "Window limit reached"
 
 
 class BrowserUnavailableError(GatewayError):
@@ -250,7 +250,7 @@ class QuarantineReason(StrEnum):
     DAMAGED = "damaged"
     FORMAT = "unsupported-format"
     TASK_CHANGED = "task-changed"
-    DATABASE_MISMATCH = "databases-disagree"
+    DATABASE_MISMATCH = "database-mismatch"
     DUPLICATE = "duplicate-id"
     UNKNOWN_OWNER = "unknown-owner"
 

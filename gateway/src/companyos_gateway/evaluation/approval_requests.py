@@ -28,8 +28,8 @@ from companyos_shared.wire.control import Change, Row
 class ApprovalAuthority:
     """Approval authority: role, absences and delegations, and the amount that a delegation must cover.
 
-    If `holder_ids` is set, only these holders of the role and their delegates may decide. People in `barred_ids` never
-    may, whatever role they have (separation of duties).
+    If `holder_ids` is set, only these holders of the role and their delegates may decide. People in `excluded_ids`
+    never may, whatever role they have (separation of duties).
     """
 
     company: Company
@@ -37,7 +37,7 @@ class ApprovalAuthority:
     role: Role
     amount_cents: int
     holder_ids: frozenset[str] | None = None
-    barred_ids: frozenset[str] = frozenset()
+    excluded_ids: frozenset[str] = frozenset()
 
     def is_authorized(self, evidence: Evidence, person_id: str, requester_id: str, step: int, now: datetime) -> bool:
         """Return whether the person may decide at `now`, given the delegations as of `step`.
@@ -46,7 +46,7 @@ class ApprovalAuthority:
         """
         day = now.date()
         at_work = self.company.is_active(person_id, day) and not self.company.is_out_of_office(person_id, day)
-        if person_id in self.barred_ids | {requester_id} or not at_work:
+        if person_id in self.excluded_ids | {requester_id} or not at_work:
             return False
         if self._holds_role(person_id, day):
             return True

@@ -39,7 +39,7 @@ class FieldValue(Protocol):
 
 
 @dataclass(frozen=True)
-class Given:
+class ConstantValue:
     """A value that is known from the start."""
 
     value: Scalar | date
@@ -77,7 +77,7 @@ class MetricTime:
 
 
 @dataclass(frozen=True)
-class OnceRecorded:
+class AfterRecordUpdate:
     """A value that may be stated once a record contains `fields`.
 
     The agent enters them before it submits the request, unless a colleague does (`by_colleague`) and the agent waits.
@@ -94,7 +94,7 @@ class OnceRecorded:
 
 
 @dataclass(frozen=True)
-class OnceSettled:
+class AfterGoalsMet:
     """A value that may be stated once the goals on other entities are met."""
 
     value: str | int
@@ -150,7 +150,7 @@ class Request:
     """An approval request that the task requires.
 
     `fields` are its fields by name. The approver's limit must cover `amount_cents`. If `holder_ids` is set, only these
-    holders of the role and their delegates may decide. People in `barred_ids` never may, even if an absent holder has
+    holders of the role and their delegates may decide. People in `excluded_ids` never may, even if an absent holder has
     delegated to one of them.
     """
 
@@ -160,7 +160,7 @@ class Request:
     fields: Mapping[str, FieldValue]
     amount_cents: int = 0
     holder_ids: frozenset[str] | None = None
-    barred_ids: frozenset[str] = frozenset()
+    excluded_ids: frozenset[str] = frozenset()
     approver_ids: tuple[str, ...] = ()
     """People who may decide throughout the episode. Scenarios leave it empty; it is set when the approvers are
     added."""
@@ -182,7 +182,7 @@ class Request:
             subject=self.subject,
             ticket_key=case.ticket_key,
             authority=ApprovalAuthority(
-                company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.barred_ids
+                company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.excluded_ids
             ),
             sources={name: value.source(earlier) for name, value in self.fields.items()},
             timestamp_field=self.timestamp_field,
@@ -194,8 +194,8 @@ class Request:
 class Escalation:
     """A request of another person that must be escalated to a person who may decide it.
 
-    `role`, `amount_cents`, `holder_ids` and `barred_ids` determine these people, as in a `Request`. The agent gives one
-    of the `references` as the reason.
+    `role`, `amount_cents`, `holder_ids` and `excluded_ids` determine these people, as in a `Request`. The agent gives
+    one of the `references` as the reason.
     """
 
     request_id: str
@@ -204,12 +204,12 @@ class Escalation:
     references: tuple[str, ...]
     amount_cents: int = 0
     holder_ids: frozenset[str] | None = None
-    barred_ids: frozenset[str] = frozenset()
+    excluded_ids: frozenset[str] = frozenset()
 
     def goal(self, company: Company) -> RequestEscalated:
         """Return the goal on the request."""
         authority = ApprovalAuthority(
-            company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.barred_ids
+            company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.excluded_ids
         )
         return RequestEscalated(self.request_id, authority, self.references)
 

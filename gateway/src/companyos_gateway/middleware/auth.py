@@ -70,7 +70,7 @@ class UnknownTokenError(GatewayError):
 
 
 class AgentForbiddenError(GatewayError):
-    status, code, title = 403, "agent-plane", "Not allowed with an episode token"
+    status, code, title = 403, "trainer-token-required", "Not allowed with an episode token"
 
 
 class TokenAuthMiddleware:

@@ -125,7 +125,7 @@ class UnsignedCallError(ServiceError):
 
 
 class InvalidContextError(ServiceError):
-    status, code, title = 400, "bad-context", "Malformed call context"
+    status, code, title = 400, "invalid-context", "Malformed call context"
 
 
 class CallExpiredError(ServiceError):
@@ -193,11 +193,11 @@ class EpisodeDroppedError(ServiceError):
 
 
 class StepReusedError(ServiceError):
-    status, code, title = 422, "op-reused", "Step already applied with another request"
+    status, code, title = 422, "operation-conflict", "Step already applied with another request"
 
 
 class StepSupersededError(ServiceError):
-    status, code, title = 409, "step-moved-on", "Later step already applied"
+    status, code, title = 409, "step-superseded", "Later step already applied"
 
 
 class StorageFullError(ServiceError):

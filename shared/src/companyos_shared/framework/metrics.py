@@ -40,9 +40,11 @@ class _EpisodesCollector(Collector):
             "companyos_service", "Name and version of the service.", {"name": service.name, "version": service.version}
         )
         yield GaugeMetricFamily("companyos_service_databases_open", "Open epoch databases.", self._episodes.open_count)
-        stored = GaugeMetricFamily("companyos_service_kept", "Items in the data folder, by kind.", labels=["what"])
-        for what in _COUNTED_FOLDERS:
-            stored.add_metric([what], _count(storage.folder / what))
+        stored = GaugeMetricFamily(
+            "companyos_service_stored_items", "Items in the data folder, by kind.", labels=["kind"]
+        )
+        for kind in _COUNTED_FOLDERS:
+            stored.add_metric([kind], _count(storage.folder / kind))
         yield stored
         free_bytes = storage.free_bytes()
         if free_bytes is not None:

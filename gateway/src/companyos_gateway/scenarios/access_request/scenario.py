@@ -209,7 +209,7 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             subject=grant_id,
             role=ROLES[type_key],
             holder_ids=None if facts.is_privileged else frozenset({facts.owner.id}),
-            barred_ids=frozenset({person_id}),
+            excluded_ids=frozenset({person_id}),
             fields=kit.request_fields(
                 grant_id=grant_id,
                 person_id=person_id,

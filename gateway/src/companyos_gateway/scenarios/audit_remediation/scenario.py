@@ -167,10 +167,10 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         world, stream = build.world, build.stream
         for one in (facts.audited, *([facts.audited.lookalike()] if kit.Kind.SIMILAR_NAMES in build.kinds else [])):
             kit.replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
-        barred_ids = {person_id for row in facts.escalated for person_id in (row.requester_id, row.approver_id)}
+        excluded_ids = {person_id for row in facts.escalated for person_id in (row.requester_id, row.approver_id)}
         largest = max(map(_amount, facts.escalated))
         chain = kit.add_escalation_approvers(
-            build, facts.audited.type_key, facts.role, amount_cents=largest, barred_ids=barred_ids
+            build, facts.audited.type_key, facts.role, amount_cents=largest, excluded_ids=excluded_ids
         )
         document_id = self._add_documents(build.child("documents"), facts)
         holder_ids = {one.id for one in world.staff.holders(facts.ordering_role)}

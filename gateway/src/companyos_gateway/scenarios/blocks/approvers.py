@@ -101,9 +101,9 @@ def add_approver_chain(
     return ApproverChain((delegate_id,), dead_ends)
 
 
-def delegate_to_barred(world: WorldBuilder, stream: Stream, holder_id: str, barred_ids: Collection[str]) -> None:
-    """Delegate an absent holder's authority to a barred person, who must not decide despite the delegation."""
-    people = [world.staff.person(person_id) for person_id in sorted({*barred_ids} - {holder_id})]
+def delegate_to_excluded(world: WorldBuilder, stream: Stream, holder_id: str, excluded_ids: Collection[str]) -> None:
+    """Delegate an absent holder's authority to an excluded person, who must not decide despite the delegation."""
+    people = [world.staff.person(person_id) for person_id in sorted({*excluded_ids} - {holder_id})]
     employed = [one.id for one in people if one.is_employed(world.today)]
     if not employed:
         return

@@ -32,7 +32,7 @@ from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
     add_approver_chain,
-    delegate_to_barred,
+    delegate_to_excluded,
     leads_and_finance,
     plan_reactions,
     replace_approval_type,
@@ -448,12 +448,12 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             role=last.role,
             holder_ids=sorted(last.holder_ids or (one.id for one in world.staff.holders(last.role))),
             amount_cents=last.amount_cents,
-            deputy_candidates=self.deputies(build, facts, last) - last.barred_ids,
+            deputy_candidates=self.deputies(build, facts, last) - last.excluded_ids,
             other_types=[key for key in OTHER_TYPES if key != last.type_key][:2],
         )
         chain = add_approver_chain(world, stream, spec, kinds)
         if Kind.APPROVER_OUT_OF_OFFICE in kinds:
-            delegate_to_barred(world, stream.child("barred"), spec.holder_ids[0], last.barred_ids)
+            delegate_to_excluded(world, stream.child("barred"), spec.holder_ids[0], last.excluded_ids)
         return (replace(last, approver_ids=chain.approver_ids),), chain
 
     def _ticket_plan(self, build: BuildContext, facts: FactsT, slot: KeySlot) -> TicketPlan:

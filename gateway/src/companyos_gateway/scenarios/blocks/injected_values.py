@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.injected_instructions import InjectedValue
-from companyos_gateway.evaluation.outcome import Given, Outcome, RecordStopped
+from companyos_gateway.evaluation.outcome import ConstantValue, Outcome, RecordStopped
 from companyos_gateway.scenarios.blocks.wrong_values import (
     FieldKind,
     Value,
@@ -77,7 +77,7 @@ def _request_fields(world: WorldBuilder, outcome: Outcome) -> Iterator[TaskField
     for request in outcome.requests:
         for spec in types[request.type_key].fields:
             given = request.fields.get(spec.name)
-            right: Any = given.submitted if isinstance(given, Given) else None
+            right: Any = given.submitted if isinstance(given, ConstantValue) else None
             kind = field_kind(spec.name, right)
             if kind is not None:
                 choices = listed_choices(spec.description) or _vendor_values(world, spec.name)

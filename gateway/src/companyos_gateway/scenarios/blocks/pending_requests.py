@@ -118,7 +118,7 @@ def file_request(
 
 
 def add_escalation_approvers(
-    build: BuildContext, type_key: str, role: Role, *, amount_cents: int, barred_ids: Collection[str]
+    build: BuildContext, type_key: str, role: Role, *, amount_cents: int, excluded_ids: Collection[str]
 ) -> ApproverChain:
     """Add the approvers of requests that are escalated to a role; `amount_cents` is the largest of their amounts."""
     spec = DecisionSpec(
@@ -126,7 +126,7 @@ def add_escalation_approvers(
         role=role,
         holder_ids=[build.world.staff.holders(role)[0].id],
         amount_cents=amount_cents,
-        deputy_candidates=leads_and_finance(build.world).difference(barred_ids),
+        deputy_candidates=leads_and_finance(build.world).difference(excluded_ids),
         other_types=["access_grant", "document_publication"],
     )
     return add_approver_chain(build.world, build.stream.child("approvers"), spec, build.kinds)

@@ -13,7 +13,7 @@ from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.injected_instructions import Instruction
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
-from companyos_gateway.evaluation.outcome import DeclaredCase, FieldValue, Given, Outcome
+from companyos_gateway.evaluation.outcome import ConstantValue, DeclaredCase, FieldValue, Outcome
 from companyos_gateway.scenarios.blocks.ticket import TaskTicket
 from companyos_gateway.world import WorldBuilder
 from companyos_gateway.world.seed_documents.datahub import PolicyRow
@@ -84,7 +84,8 @@ class RubricFactory:
 def request_fields(**values: FieldValue | str | int | float | bool | date) -> dict[str, FieldValue]:
     """Return the fields of a request by name; plain values are known from the start."""
     return {
-        name: Given(value) if isinstance(value, str | int | float | date) else value for name, value in values.items()
+        name: ConstantValue(value) if isinstance(value, str | int | float | date) else value
+        for name, value in values.items()
     }
 
 

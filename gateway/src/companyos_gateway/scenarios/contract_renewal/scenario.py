@@ -139,7 +139,7 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
 
 
 def _once(value: str, entities: kit.EntityGoals) -> kit.FieldValue:
-    return kit.OnceSettled(value, entities) if entities.goals else kit.Given(value)
+    return kit.AfterGoalsMet(value, entities) if entities.goals else kit.ConstantValue(value)
 
 
 def _certificate(facts: Contract) -> list[kit.CertificateOnFile]:

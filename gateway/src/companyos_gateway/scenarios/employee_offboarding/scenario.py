@@ -76,9 +76,13 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
     def complete(self, build: kit.BuildContext, facts: Leaver, policy: kit.PolicyRow, slot: kit.KeySlot) -> Leaver:
         """Add the approvers who replace the leaver, the leaver's duties, a legal hold and an exit record."""
         world = build.world
-        barred_ids = {facts.person.id, facts.lead_id}
+        excluded_ids = {facts.person.id, facts.lead_id}
         chain = kit.add_escalation_approvers(
-            build, SUBJECT.type_key, facts.role, amount_cents=max(facts.amounts), barred_ids=barred_ids
+            build,
+            SUBJECT.type_key,
+            facts.role,
+            amount_cents=max(facts.amounts),
+            excluded_ids=excluded_ids,
         )
         duties = add_duties(build.child("duties"), facts, self.texts(), chain.approver_ids)
         colleague_id = next(one for one in facts.colleague_ids if not world.staff.person(one).roles)
@@ -149,7 +153,7 @@ def _done(facts: Leaver, policy: kit.PolicyRow) -> kit.Outcome:
                 type_key=row.type_key,
                 role=facts.role,
                 amount_cents=int(row.fields["amount_cents"]),
-                barred_ids=frozenset(who),
+                excluded_ids=frozenset(who),
                 references=who,
             )
             for row in duties.waiting

@@ -167,7 +167,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
     def solution(self, facts: Report, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Add a missing receipt and approve every record, or refuse."""
         first, missing, whole = facts.first.id, facts.missing_receipt, sum(facts.amounts)
-        has_receipts = kit.OnceRecorded(True, first, missing, by_colleague=facts.variant is Variant.COMES)
+        has_receipts = kit.AfterRecordUpdate(True, first, missing, by_colleague=facts.variant is Variant.COMES)
         request = kit.Request(
             type_key=TYPE_KEY,
             subject=first,

@@ -76,7 +76,7 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
                 document_id=draft.id,
                 revision=draft.fields["revision"],
                 policy_id=rule.policy_id,
-                policy_version=kit.OnceRecorded(rule.version, draft.id, quoted),
+                policy_version=kit.AfterRecordUpdate(rule.version, draft.id, quoted),
             ),
         )
         page = kit.RecordGoal(record_id=draft.id, state="published", fields=quoted, reference_field="approval_ref")

@@ -126,7 +126,7 @@ def _request(facts: Offer) -> kit.Request:
         role=facts.role,
         amount_cents=facts.amount_cents,
         holder_ids=frozenset({str(candidate.manager_id)}) if candidate else None,
-        barred_ids=frozenset({facts.manager_id, candidate.id if candidate else facts.manager_id}),
+        excluded_ids=frozenset({facts.manager_id, candidate.id if candidate else facts.manager_id}),
         fields=kit.request_fields(
             offer_id=facts.record.id,
             hiring_manager_id=facts.manager_id,

@@ -87,7 +87,7 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
             fields=kit.request_fields(
                 invoice_id=invoice,
                 order_id=order,
-                amount_cents=kit.OnceRecorded(amounts.amount_cents, invoice, credit)
+                amount_cents=kit.AfterRecordUpdate(amounts.amount_cents, invoice, credit)
                 if credit
                 else amounts.amount_cents,
                 received_quantity=kit.RecordSum(receipts, "quantity", "accepted"),

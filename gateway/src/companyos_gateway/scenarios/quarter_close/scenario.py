@@ -161,8 +161,8 @@ class QuarterClose(kit.DeclaredScenario[Close]):
             amount_cents=facts.approved_cents,
             fields=kit.request_fields(
                 budget_line_id=line.id,
-                amount_cents=kit.OnceSettled(facts.approved_cents, invoices),
-                invoices_held=kit.OnceSettled(sum(one.goal.state == "on_hold" for one in facts.invoices), invoices),
+                amount_cents=kit.AfterGoalsMet(facts.approved_cents, invoices),
+                invoices_held=kit.AfterGoalsMet(sum(one.goal.state == "on_hold" for one in facts.invoices), invoices),
                 budget_used=kit.MetricValue(metric),
                 measured_at=kit.MetricTime(metric),
             ),

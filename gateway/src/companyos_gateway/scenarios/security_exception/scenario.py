@@ -198,7 +198,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
             type_key=type_key,
             subject=record.id,
             role=self.alternative_types[type_key],
-            barred_ids=frozenset({facts.requester.id, owner_id}),
+            excluded_ids=frozenset({facts.requester.id, owner_id}),
             fields=kit.request_fields(
                 exception_id=record.id,
                 requester_id=facts.requester.id,

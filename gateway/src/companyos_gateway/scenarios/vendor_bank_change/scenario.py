@@ -145,9 +145,9 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
 
 def _requests(facts: Letter) -> tuple[kit.Request, kit.Request]:
     vendor_id, new_iban, amount = facts.vendor.id, facts.new_iban, facts.open_amount_cents
-    proof: kit.FieldValue = kit.Given(facts.former.id if facts.former else facts.document.id)
+    proof: kit.FieldValue = kit.ConstantValue(facts.former.id if facts.former else facts.document.id)
     if facts.note is not None:
-        proof = kit.OnceRecorded(
+        proof = kit.AfterRecordUpdate(
             facts.note.id,
             facts.note.id,
             {"confirmed": True},

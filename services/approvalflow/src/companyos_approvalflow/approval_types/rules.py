@@ -32,12 +32,12 @@ class ApprovalTypeNotFoundError(ServiceError):
     status, code, title = 404, "approval-type-not-found", "Approval type not found"
 
 
-class FieldUnknownError(ServiceError):
-    status, code, title = 422, "field-unknown", "Unknown field"
+class UnknownFieldError(ServiceError):
+    status, code, title = 422, "unknown-field", "Unknown field"
 
 
-class FieldWrongTypeError(ServiceError):
-    status, code, title = 422, "field-wrong-type", "Wrong field type"
+class WrongFieldTypeError(ServiceError):
+    status, code, title = 422, "wrong-field-type", "Wrong field type"
 
 
 class FieldMissingError(ServiceError):
@@ -55,16 +55,16 @@ class EvidenceInFutureError(ServiceError):
 def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], now: datetime) -> Fields:
     """Return the normalized fields, with datetimes in UTC.
 
-    Raises FieldUnknownError, FieldWrongTypeError, FieldMissingError, AmountNegativeError or
+    Raises UnknownFieldError, WrongFieldTypeError, FieldMissingError, AmountNegativeError or
     EvidenceInFutureError (422).
     """
     specs = {spec.name: spec for spec in approval_type.fields}
     accepted = f"is not one of {', '.join(specs)}" if specs else "is not accepted: the type has no fields"
-    _raise_for(FieldUnknownError, [(name, accepted) for name in values if name not in specs])
+    _raise_for(UnknownFieldError, [(name, accepted) for name in values if name not in specs])
     parsed = {name: fitting_value(specs[name].type, value) for name, value in values.items()}
     wrong = [name for name, value in parsed.items() if value is None]
     _raise_for(
-        FieldWrongTypeError,
+        WrongFieldTypeError,
         [(name, f"must be {_EXPECTED[specs[name].type]}; got {shortened(values[name])}") for name in wrong],
     )
     _raise_for(

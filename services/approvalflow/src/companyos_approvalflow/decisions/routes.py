@@ -8,8 +8,8 @@ from companyos_approvalflow.approval_types.rules import (
     AmountNegativeError,
     EvidenceInFutureError,
     FieldMissingError,
-    FieldUnknownError,
-    FieldWrongTypeError,
+    UnknownFieldError,
+    WrongFieldTypeError,
 )
 from companyos_approvalflow.decisions import service
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS, AlreadyApprovedByError, ApproverUnchangedError
@@ -34,8 +34,8 @@ PROVIDE_PROBLEMS = error_responses(
     StaleVersionError,
     RequestFinalError,
     InformationNotRequestedError,
-    FieldUnknownError,
-    FieldWrongTypeError,
+    UnknownFieldError,
+    WrongFieldTypeError,
     FieldMissingError,
     AmountNegativeError,
     EvidenceInFutureError,

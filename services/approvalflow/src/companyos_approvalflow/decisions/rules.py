@@ -23,8 +23,8 @@ MOST_TIMES_ASKED = 2
 """Maximum number of times that an approver asks the same question about a request."""
 
 
-class ApproverUnknownError(ServiceError):
-    status, code, title = 422, "approver-unknown", "Approver not found"
+class UnknownApproverError(ServiceError):
+    status, code, title = 422, "unknown-approver", "Approver not found"
 
 
 class ApproverDepartedError(ServiceError):
@@ -52,7 +52,7 @@ class ApproverUnchangedError(ServiceError):
 
 
 APPROVER_PROBLEMS: tuple[type[ServiceError], ...] = (
-    ApproverUnknownError,
+    UnknownApproverError,
     ApproverDepartedError,
     OwnRequestError,
     ApproverNotEntitledError,
@@ -67,7 +67,7 @@ def check_may_be_asked(case: Case, person_id: str, now: datetime) -> None:
     day = now.date()
     person = case.company.person(person_id)
     if person is None:
-        raise ApproverUnknownError(f'approver_id must be the id of an employee; got "{person_id}"')
+        raise UnknownApproverError(f'approver_id must be the id of an employee; got "{person_id}"')
     if not person.is_employed(day):
         raise ApproverDepartedError(f"{person_id} is not employed on {day}.")
     check_duties_apart(case, person_id)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_approvalflow.delegations import service
 from companyos_approvalflow.delegations.rules import (
-    DelegateUnknownError,
     DelegationEndedError,
     DelegationNotFoundError,
     DelegationNotYoursError,
@@ -17,6 +16,7 @@ from companyos_approvalflow.delegations.rules import (
     DelegationToSelfError,
     InvalidDelegationPeriodError,
     NothingToDelegateError,
+    UnknownDelegateError,
 )
 from companyos_approvalflow.delegations.schemas import Delegation, DelegationId, NewDelegation
 from companyos_shared.framework import (
@@ -37,7 +37,7 @@ CREATE_PROBLEMS = error_responses(
     ApprovalTypeNotFoundError,
     DelegationNotYoursError,
     NothingToDelegateError,
-    DelegateUnknownError,
+    UnknownDelegateError,
     DelegationToSelfError,
     InvalidDelegationPeriodError,
     IdempotencyKeyReusedError,

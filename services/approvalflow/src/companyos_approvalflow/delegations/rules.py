@@ -43,8 +43,8 @@ class NothingToDelegateError(ServiceError):
     status, code, title = 403, "nothing-to-delegate", "No authority to delegate"
 
 
-class DelegateUnknownError(ServiceError):
-    status, code, title = 422, "delegate-unknown", "Delegate not employed"
+class UnknownDelegateError(ServiceError):
+    status, code, title = 422, "unknown-delegate", "Delegate not employed"
 
 
 class DelegationToSelfError(ServiceError):
@@ -88,14 +88,14 @@ def check_may_delegate(
     """Raise an error if the caller may not delegate the giver's authority to the delegate.
 
     `roles` are the roles that decide the approval types. Raises DelegationNotYoursError or NothingToDelegateError
-    (403), DelegationToSelfError or DelegateUnknownError (422).
+    (403), DelegationToSelfError or UnknownDelegateError (422).
     """
     if giver_id != caller_id:
         raise DelegationNotYoursError(f'from_id must be {caller_id}, the caller; got "{giver_id}"')
     if delegate_id == giver_id:
         raise DelegationToSelfError(f"to_id must differ from from_id; got {giver_id} for both")
     if not company.is_active(delegate_id, now.date()):
-        raise DelegateUnknownError(f'to_id must be the id of a current employee; got "{delegate_id}"')
+        raise UnknownDelegateError(f'to_id must be the id of a current employee; got "{delegate_id}"')
     giver = company.person(giver_id)
     giver_roles = giver.roles if giver is not None and giver.is_employed(now.date()) else ()
     if not any(role.holds_on(now.date()) and role.role.value in roles for role in giver_roles):

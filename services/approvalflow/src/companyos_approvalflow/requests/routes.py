@@ -11,8 +11,8 @@ from companyos_approvalflow.approval_types.rules import (
     ApprovalTypeNotFoundError,
     EvidenceInFutureError,
     FieldMissingError,
-    FieldUnknownError,
-    FieldWrongTypeError,
+    UnknownFieldError,
+    WrongFieldTypeError,
 )
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS
 from companyos_approvalflow.requests import service
@@ -50,8 +50,8 @@ IdFilter = Annotated[str | None, Query(max_length=120)]
 
 SUBMIT_PROBLEMS = error_responses(
     ApprovalTypeNotFoundError,
-    FieldUnknownError,
-    FieldWrongTypeError,
+    UnknownFieldError,
+    WrongFieldTypeError,
     FieldMissingError,
     AmountNegativeError,
     EvidenceInFutureError,

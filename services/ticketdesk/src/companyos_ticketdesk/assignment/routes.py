@@ -10,7 +10,7 @@ from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployedError,
     AssigneeOutOfOfficeError,
     AssigneeOutsideTeamError,
-    AssigneeUnknownError,
+    UnknownAssigneeError,
 )
 from companyos_ticketdesk.assignment.schemas import Assignment
 from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
@@ -27,7 +27,7 @@ router = APIRouter(tags=["assignment"])
         TicketNotFoundError,
         TicketUntriagedError,
         TicketClosedError,
-        AssigneeUnknownError,
+        UnknownAssigneeError,
         AssigneeNotEmployedError,
         AssigneeOutsideTeamError,
         AssigneeOutOfOfficeError,

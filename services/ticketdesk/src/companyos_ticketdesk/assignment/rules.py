@@ -6,8 +6,8 @@ from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import Candidate
 
 
-class AssigneeUnknownError(ServiceError):
-    status, code, title = 422, "assignee-unknown", "Assignee not found"
+class UnknownAssigneeError(ServiceError):
+    status, code, title = 422, "unknown-assignee", "Assignee not found"
 
 
 class AssigneeNotEmployedError(ServiceError):
@@ -23,9 +23,9 @@ class AssigneeOutOfOfficeError(ServiceError):
 
 
 def check_is_employed(candidate: Candidate | None, person_id: str) -> Candidate:
-    """Return the candidate; raises AssigneeUnknownError (422) or AssigneeNotEmployedError (409)."""
+    """Return the candidate; raises UnknownAssigneeError (422) or AssigneeNotEmployedError (409)."""
     if candidate is None:
-        raise AssigneeUnknownError(f'assignee_id must be the id of a person in the directory; got "{person_id}"')
+        raise UnknownAssigneeError(f'assignee_id must be the id of a person in the directory; got "{person_id}"')
     if not candidate.is_employed:
         raise AssigneeNotEmployedError(f"{person_id} is not employed today")
     return candidate
@@ -34,7 +34,7 @@ def check_is_employed(candidate: Candidate | None, person_id: str) -> Candidate:
 def check_may_be_assigned(candidate: Candidate | None, person_id: str, *, team_id: str) -> None:
     """Check that a person may be assigned.
 
-    Raises AssigneeUnknownError (422), AssigneeNotEmployedError, AssigneeOutsideTeamError or
+    Raises UnknownAssigneeError (422), AssigneeNotEmployedError, AssigneeOutsideTeamError or
     AssigneeOutOfOfficeError (409).
     """
     found = check_is_employed(candidate, person_id)

@@ -38,7 +38,7 @@ class PriorityFilter(Choice):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class TicketFilter:
     """Filters of a list; None matches all."""
 
     status: str | None = None
@@ -49,7 +49,7 @@ class Wanted:
     tag: str | None = None
 
 
-def select_tickets(filters: Wanted) -> Select[Any]:
+def select_tickets(filters: TicketFilter) -> Select[Any]:
     """Return the select of the tickets that match all filters."""
     equal = {
         tickets.c.status: filters.status,

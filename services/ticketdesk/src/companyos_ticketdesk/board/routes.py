@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
 from companyos_ticketdesk.board import service
-from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, Wanted
+from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, TicketFilter
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.tickets.model import TicketType
 from companyos_ticketdesk.tickets.rules import TicketNotFoundError
@@ -31,7 +31,9 @@ async def list_tickets(
     tag: Annotated[str | None, Query(max_length=TAG_CHARS, description="One of the ticket's tags.")] = None,
 ) -> Page[TicketRow]:
     """List tickets that match all filters, newest first."""
-    filters = Wanted(status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag)
+    filters = TicketFilter(
+        status=status, priority=priority, type=type, team_id=team_id, assignee_id=assignee_id, tag=tag
+    )
     return service.list_tickets(call, filters, page)
 
 

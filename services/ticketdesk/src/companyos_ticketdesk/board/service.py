@@ -16,7 +16,7 @@ from companyos_shared.framework import (
     paginate_sequence,
     search,
 )
-from companyos_ticketdesk.board.model import Wanted, select_tickets
+from companyos_ticketdesk.board.model import TicketFilter, select_tickets
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
@@ -27,7 +27,7 @@ from companyos_ticketdesk.tickets.service import load_ticket, view_ticket
 from companyos_ticketdesk.workflow.rules import allowed_moves
 
 
-def list_tickets(call: Call, filters: Wanted, page: PageParams) -> Page[TicketRow]:
+def list_tickets(call: Call, filters: TicketFilter, page: PageParams) -> Page[TicketRow]:
     """Return the tickets that match all filters, newest first."""
     newest_first = (tickets.c.created_at, tickets.c.key)
     return paginate(call, select_tickets(filters), page, order_by=newest_first, build=_row, descending=True)

@@ -23,7 +23,7 @@ class LinkExistsError(ServiceError):
 
 
 class CircularLinkError(ServiceError):
-    status, code, title = 409, "link-circle", "Circular blocking"
+    status, code, title = 409, "circular-link", "Circular blocking"
 
 
 class JustificationTooShortError(ServiceError):

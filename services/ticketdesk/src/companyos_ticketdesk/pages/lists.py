@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_shared.framework import Call, PageCursor, PageParams, PageText, PageView, page_params
 from companyos_ticketdesk.board import service
-from companyos_ticketdesk.board.model import NONE, Wanted
+from companyos_ticketdesk.board.model import NONE, TicketFilter
 from companyos_ticketdesk.pages.app import PAGES, people_of, teams_of
 from companyos_ticketdesk.tickets.model import SETTLED, Priority, Status, TicketType
 
@@ -40,7 +40,7 @@ def show_list(
         found, filters = service.search_tickets(view.call, q, params), dict.fromkeys(filters, "")
     else:
         values = {name: value or None for name, value in filters.items()}
-        found = service.list_tickets(view.call, Wanted(**values), params)
+        found = service.list_tickets(view.call, TicketFilter(**values), params)
     return view.page(
         "list.html",
         found=found,
@@ -77,7 +77,7 @@ def show_board(view: PageView, team_id: PageText = "") -> HTMLResponse:
     """Show the tickets of a team, or of all teams, in one column per status."""
     columns = {}
     for status in (NONE, *Status):
-        filters = Wanted(status=status, team_id=team_id or None)
+        filters = TicketFilter(status=status, team_id=team_id or None)
         columns[status] = service.list_tickets(view.call, filters, PageParams(COLUMN_ROWS, None))
         for row in columns[status].items:
             view.shows(row, "status")

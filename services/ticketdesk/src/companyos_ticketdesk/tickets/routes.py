@@ -15,11 +15,11 @@ from companyos_shared.framework import (
 from companyos_ticketdesk.tickets import service
 from companyos_ticketdesk.tickets.rules import (
     NothingToChangeError,
-    TeamUnknownError,
     TicketClosedError,
     TicketNotFoundError,
     TicketUntriagedError,
     TitleBlankError,
+    UnknownTeamError,
 )
 from companyos_ticketdesk.tickets.schemas import NewTicket, TicketChanges, TicketKey, TicketView
 
@@ -30,7 +30,7 @@ router = APIRouter(tags=["tickets"])
     "/tickets",
     operation_id="create_ticket",
     status_code=status.HTTP_201_CREATED,
-    responses=error_responses(TeamUnknownError, TitleBlankError, IdempotencyKeyReusedError),
+    responses=error_responses(UnknownTeamError, TitleBlankError, IdempotencyKeyReusedError),
 )
 async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: IdempotencyKey = None) -> TicketView:
     """Create an untriaged ticket; it cannot be deleted.

@@ -20,8 +20,8 @@ class TicketClosedError(ServiceError):
     status, code, title = 409, "ticket-closed", "Ticket is final"
 
 
-class TeamUnknownError(ServiceError):
-    status, code, title = 422, "team-unknown", "Team without tickets"
+class UnknownTeamError(ServiceError):
+    status, code, title = 422, "unknown-team", "Team without tickets"
 
 
 class TitleBlankError(ServiceError):

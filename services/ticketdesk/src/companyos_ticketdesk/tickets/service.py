@@ -12,8 +12,8 @@ from companyos_ticketdesk.tables import team_prefixes, tickets
 from companyos_ticketdesk.tickets.model import SETTLED, Ticket, find_ticket
 from companyos_ticketdesk.tickets.rules import (
     NothingToChangeError,
-    TeamUnknownError,
     TicketNotFoundError,
+    UnknownTeamError,
     check_is_live,
     check_title,
     is_overdue,
@@ -108,5 +108,5 @@ def _prefix_of(call: Call, team_id: str) -> str:
     prefixes = {row.team_id: row.prefix for row in rows}
     if team_id not in prefixes:
         accepted = f"one of {', '.join(prefixes)}" if len(prefixes) <= MOST_NAMED_TEAMS else "the id of a team"
-        raise TeamUnknownError(f'team_id must be {accepted}; got "{team_id}"')
+        raise UnknownTeamError(f'team_id must be {accepted}; got "{team_id}"')
     return str(prefixes[team_id])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
-from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, AssigneeUnknownError
+from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, UnknownAssigneeError
 from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
@@ -33,7 +33,7 @@ router = APIRouter(tags=["verification"])
         TicketVerifiedError,
         PriorityMissingError,
         AssigneeMissingError,
-        AssigneeUnknownError,
+        UnknownAssigneeError,
         AssigneeNotEmployedError,
         ChecklistIncompleteError,
         StaleVersionError,

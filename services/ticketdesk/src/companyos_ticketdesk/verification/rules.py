@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from companyos_shared.framework import ServiceError
 from companyos_ticketdesk.assignment.model import Candidate
-from companyos_ticketdesk.assignment.rules import AssigneeUnknownError, check_is_employed
+from companyos_ticketdesk.assignment.rules import UnknownAssigneeError, check_is_employed
 from companyos_ticketdesk.tickets.model import Ticket
 
 
@@ -46,7 +46,7 @@ def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
     """Raise an error unless the ticket can be verified.
 
     Raises TicketVerifiedError, PriorityMissingError, AssigneeMissingError, AssigneeNotEmployedError or
-    ChecklistIncompleteError (409), or AssigneeUnknownError (422).
+    ChecklistIncompleteError (409), or UnknownAssigneeError (422).
     """
     if ticket.verified_at is not None:
         raise TicketVerifiedError(f"{ticket.key} was verified by {ticket.verified_by}")
@@ -55,7 +55,7 @@ def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
     if ticket.assignee_id is None:
         raise AssigneeMissingError(f"{ticket.key} has no assignee")
     if readiness.assignee is None:
-        raise AssigneeUnknownError(
+        raise UnknownAssigneeError(
             f'{ticket.key} is assigned to "{ticket.assignee_id}", but no person in the directory has this id'
         )
     check_is_employed(readiness.assignee, ticket.assignee_id)

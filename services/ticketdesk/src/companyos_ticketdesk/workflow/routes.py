@@ -19,7 +19,7 @@ from companyos_ticketdesk.tickets.service import view_ticket
 from companyos_ticketdesk.workflow import service
 from companyos_ticketdesk.workflow.rules import (
     ReasonMissingError,
-    ReasonNotTakenError,
+    ReasonNotAcceptedError,
     TicketBlockedError,
     TransitionNotAllowedError,
 )
@@ -38,7 +38,7 @@ router = APIRouter(tags=["workflow"])
         TransitionNotAllowedError,
         TicketBlockedError,
         ReasonMissingError,
-        ReasonNotTakenError,
+        ReasonNotAcceptedError,
         StaleVersionError,
     ),
 )

@@ -45,8 +45,8 @@ class ReasonMissingError(ServiceError):
     status, code, title = 422, "reason-missing", "Reason missing"
 
 
-class ReasonNotTakenError(ServiceError):
-    status, code, title = 422, "reason-not-taken", "Reason not accepted"
+class ReasonNotAcceptedError(ServiceError):
+    status, code, title = 422, "reason-not-accepted", "Reason not accepted"
 
 
 def check_may_move(ticket: Ticket, to: Status, *, blockers: Sequence[str]) -> None:
@@ -76,8 +76,8 @@ def allowed_moves(ticket: Ticket, *, blockers: Sequence[str]) -> list[Status]:
 
 
 def check_reason(to: Status, reason: Reason | None, *, is_given: bool) -> None:
-    """Raise ReasonMissingError or ReasonNotTakenError (422). `is_given` means that code or reference was sent."""
+    """Raise ReasonMissingError or ReasonNotAcceptedError (422). `is_given` means that code or reference was sent."""
     if to not in TAKES_REASON and is_given:
-        raise ReasonNotTakenError(f"a transition to {to} does not accept reason_code and reason_ref")
+        raise ReasonNotAcceptedError(f"a transition to {to} does not accept reason_code and reason_ref")
     if reason is None and (to in NEEDS_REASON or is_given):
         raise ReasonMissingError(f"a transition to {to} requires reason_code and reason_ref")

@@ -124,7 +124,7 @@ class ParkingPermit(kit.DeclaredScenario[Permit]):
             type_key=TYPE_KEY,
             subject=permit.id,
             role=kit.Role.HR_LEAD,
-            barred_ids=frozenset({facts.person.id}),
+            excluded_ids=frozenset({facts.person.id}),
             fields=kit.request_fields(
                 permit_id=permit.id, person_id=facts.person.id, garage=permit.fields["garage"], until=facts.until
             ),
