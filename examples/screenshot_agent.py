@@ -34,7 +34,7 @@ class BrowserAgent:
         first = env.reset(modality="screenshot", **task).observation
         assert isinstance(first, CompanyOSResetObservation)
         self.screen: Screenshot = self._screenshot(first)
-        self.looks = 0
+        self.free_actions = 0
 
     @property
     def page(self) -> str:
@@ -98,7 +98,7 @@ class BrowserAgent:
         seen = answer.observation
         self.screen = self._screenshot(seen)
         if seen.tool_name == tool:
-            self.looks += 1
+            self.free_actions += 1
         else:
             print(f"{seen.now:%d %b %H:%M}  {seen.tool_name:<36} {answer.reward:+.2f}")
 
@@ -219,7 +219,8 @@ def main(url: str) -> CompanyOSState:
         renewal = read_renewal(agent)
         complete_renewal(agent, renewal, request_approval(agent, renewal))
         state: CompanyOSState = env.state()
-        print(f"{state.outcome}, return {state.return_:+.1f}, {state.step_count} steps, {agent.looks} looks")
+        print(f"{state.outcome}, return {state.return_:+.1f}")
+        print(f"{state.step_count} steps, {agent.free_actions} free browser actions")
         return state
 
 

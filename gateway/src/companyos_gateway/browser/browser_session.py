@@ -1,4 +1,4 @@
-"""The browser session of an episode: address, remaining looks and the queue of actions."""
+"""The browser session of an episode: address, remaining free actions and the queue of actions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WindowSession:
 
     @classmethod
     def from_episode(cls, episode: Episode) -> WindowSession:
-        """Return a new session, at the desk and with all looks left."""
+        """Return a new session, at the desk and with all free actions left."""
         return cls(episode.epoch, FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps)
 
     @property

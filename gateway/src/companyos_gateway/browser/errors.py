@@ -41,7 +41,7 @@ BROWSER_RESTARTED: Final = ProblemBody(
     title="Browser restarted after a failure",
     status=503,
     code="browser-restarted",
-    detail="The window is open again at the same address without unsubmitted text. The action was not a look.",
+    detail="The window is open again at the same address without unsubmitted text. The action was not counted.",
     errors=None,
 )
 """The result of an action during which the browser failed."""

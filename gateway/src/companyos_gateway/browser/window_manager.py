@@ -1,7 +1,7 @@
 """Manages the browser windows of screenshot episodes.
 
-A browser action that submits a form is a step. All other browser actions are looks: they are not steps and cost
-nothing, but their number is limited. Once all looks are used, they count as steps.
+A browser action that submits a form is a step. All other browser actions are free: they are not steps and cost
+nothing, but their number is limited. Once it is used up, they count as steps.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ class WindowManager:
         """Perform a browser action or call another tool, and return the observation with a screenshot.
 
         An action continues even if its client disconnects. Raises the errors of `EpisodeEngine.step`,
-        BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503). Failed actions do not
-        count as looks.
+        BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503). Failed actions
+        do not count as free actions.
         """
         task = asyncio.get_running_loop().create_task(self._act(episode, tool, arguments, number))
         self._actions.add(task)
@@ -152,12 +152,12 @@ class WindowManager:
                     return await self._with_screenshot(episode, session, submitted.observation)
                 episode.check_can_step()
                 if session.free_actions_left:
-                    with self._host.metrics.measure_operation("look", episode):
-                        return await self._look(episode, session, tool, arguments)
+                    with self._host.metrics.measure_operation("browser_action", episode):
+                        return await self._perform_free_action(episode, session, tool, arguments)
             observation = await self._host.engine().step(episode, tool, arguments, number=number)
             return await self._with_screenshot(episode, session, observation)
 
-    async def _look(
+    async def _perform_free_action(
         self, episode: Episode, session: WindowSession, tool: str, arguments: dict[str, Any]
     ) -> StepObservation:
         window = await self._window(episode, session)
@@ -187,7 +187,7 @@ class WindowManager:
             await self._discard_window(session, failed)
         episode.used_at = time.monotonic()
         screenshot = await self._take_screenshot(episode, session)
-        return _look_observation(episode, tool, screenshot, problem, error)
+        return _free_action_observation(episode, tool, screenshot, problem, error)
 
     async def _with_screenshot(
         self, episode: Episode, session: WindowSession, observation: StepObservation
@@ -285,10 +285,10 @@ class WindowManager:
         return self._backend
 
 
-def _look_observation(
+def _free_action_observation(
     episode: Episode, tool: str, screenshot: Screenshot, problem: ProblemBody | None, error: ToolError | None
 ) -> StepObservation:
-    """Return the observation of a look."""
+    """Return the observation of a free action."""
     return StepObservation(
         tool_name=tool,
         result=None if problem is None else problem.model_dump(mode="json", exclude_none=True),
