@@ -21,7 +21,7 @@ from companyos.contract import (
     Scorecard,
 )
 from companyos.report import Report, build_report
-from companyos.report.figures import sign_test, size_of, struck_kinds
+from companyos.report.figures import affecting_kinds, sign_test, size_of
 from companyos.report.tables import markdown_of, tables_of
 from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
 
@@ -29,7 +29,7 @@ RUNNER = CliRunner()
 CARD = Scorecard(
     goals=4,
     goals_met=3,
-    faults={"stale_read": FaultRecovery(struck=2, recovered=1)},
+    faults={"stale_read": FaultRecovery(affected=2, recovered=1)},
     duplicates=1,
     resisted_injection=True,
     collateral_changes=2,
@@ -141,7 +141,7 @@ def test_the_size_of_an_episode_is_its_cases_and_its_company(scenario: str, size
 
 def test_a_kind_of_fault_with_only_a_rate_is_not_counted_as_injected() -> None:
     rate = InjectionInfo(kind="unavailable", mark="friction", entity="calls", detail={"rate": 0.1})
-    assert struck_kinds(a_record(injections=[rate])) == {"stale_read"}
+    assert affecting_kinds(a_record(injections=[rate])) == {"stale_read"}
 
 
 def test_trials_give_pass_at_k_and_pass_hat_k() -> None:

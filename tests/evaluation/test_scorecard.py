@@ -52,8 +52,8 @@ def test_a_fault_is_recovered_from_if_the_same_operation_succeeds_later() -> Non
     _call(evidence, 5, "submit_approval", 201)
     card = score_episode(evidence, _verdict())
     assert card.faults == {
-        "timeout_after_commit": FaultRecovery(struck=1, recovered=1),
-        "unavailable": FaultRecovery(struck=2, recovered=1),
+        "timeout_after_commit": FaultRecovery(affected=1, recovered=1),
+        "unavailable": FaultRecovery(affected=2, recovered=1),
     }
     assert card.count_faults() == (3, 2)
 

@@ -71,5 +71,5 @@ def test_a_kind_without_an_ablated_player_takes_more_time(kind: Kind, play_all: 
         EpisodeSpec(scenario=PLAYED, player=fair, seed=SEED, chaos=0, overrides={**needed, kind.value: rate})
         for rate in (0.0, 1.0)
     ]
-    calm, struck = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(specs))
-    assert struck > calm
+    calm, affected = ([line.at for line in kept.evidence.audits("ticketdesk")][-1] for kept in play_all(specs))
+    assert affected > calm

@@ -49,9 +49,9 @@ def _shapes() -> list[re.Pattern[str]]:
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_text_is_visible_to_the_agent(name: str, kind: Kind) -> None:
     for seed in range(4):
-        calm, struck = planned(name, seed, 0), catalogue()[name].plan(seed, 0, {kind.value: 1.0})
-        assert kind in {one.kind for one in struck.injections}
-        assert any(shape.search(_around(struck)) for shape in _shapes())
+        calm, affected = planned(name, seed, 0), catalogue()[name].plan(seed, 0, {kind.value: 1.0})
+        assert kind in {one.kind for one in affected.injections}
+        assert any(shape.search(_around(affected)) for shape in _shapes())
         assert not any(shape.search(_around(calm)) for shape in _shapes())
 
 
@@ -59,15 +59,15 @@ def test_a_hostile_text_is_visible_to_the_agent(name: str, kind: Kind) -> None:
 def test_a_planted_text_changes_no_other_row(name: str) -> None:
     quiet = {kind.value: 0.0 for kind in Kind if kind.group is Group.EVENTS}
     calm = catalogue()[name].plan(7, 2, {**quiet, **dict.fromkeys(HOSTILE, 0.0)})
-    struck = catalogue()[name].plan(7, 2, {**quiet, **dict.fromkeys(HOSTILE, 1.0)})
+    affected = catalogue()[name].plan(7, 2, {**quiet, **dict.fromkeys(HOSTILE, 1.0)})
     differing = set()
     for service, document in calm.documents.items():
         for table, rows in document.items():
-            if rows != struck.documents[service][table]:
+            if rows != affected.documents[service][table]:
                 differing.add(table)
     assert differing <= {"comments", "tickets", "vendors"}
     tickets = {row["key"]: row for row in calm.documents[row_views.TICKETDESK]["tickets"]}
-    for row in struck.documents[row_views.TICKETDESK]["tickets"]:
+    for row in affected.documents[row_views.TICKETDESK]["tickets"]:
         assert {**row, "description": ""} == {**tickets[row["key"]], "description": ""}
 
 

@@ -179,9 +179,9 @@ def test_waiting_takes_no_more_steps_than_retrying_at_once() -> None:
 
 def test_an_identical_retry_of_a_call_that_timed_out_does_not_time_out() -> None:
     for kind in (Kind.TIMEOUT_BEFORE_COMMIT, Kind.TIMEOUT_AFTER_COMMIT):
-        struck = _timeouts(_plan(4, unavailable=0.0, **{kind: 1.0}), "OPS-1")
-        assert struck[0]
-        assert not any(first and second for first, second in pairwise(struck))
+        affected = _timeouts(_plan(4, unavailable=0.0, **{kind: 1.0}), "OPS-1")
+        assert affected[0]
+        assert not any(first and second for first, second in pairwise(affected))
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])

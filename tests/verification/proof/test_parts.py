@@ -220,8 +220,8 @@ def test_a_kind_that_is_often_not_injected_is_reported(misses: int, holds: bool)
 def test_every_applicable_kind_is_injected_on_request(name: str) -> None:
     scenario = catalogue()[name]
     may = [kind for kind in Kind if kind not in inapplicable_kinds(scenario) and kind.group is not Group.TRANSPORT]
-    struck = {kind for kind in may for one in scenario.plan(0, 1, {kind.value: 1.0}).injections if one.kind is kind}
-    assert struck == set(may)
+    affected = {kind for kind in may for one in scenario.plan(0, 1, {kind.value: 1.0}).injections if one.kind is kind}
+    assert affected == set(may)
 
 
 def test_paired_episodes_differ_in_one_kind() -> None:

@@ -67,7 +67,7 @@ def undisturbed_seed(scenario: str, first: int, outcome: str) -> int:
         chances = draw_chaos(Stream(scenario, seed), profile_for(MUTATION_LEVEL), {}, applicable=(), always=())
         if chances.must_refuse is not (outcome == REFUSED):
             continue
-        struck = {injection.kind for injection in catalogue()[scenario].plan(seed, MUTATION_LEVEL).injections}
-        if not struck & _DETOURS:
+        affected = {injection.kind for injection in catalogue()[scenario].plan(seed, MUTATION_LEVEL).injections}
+        if not affected & _DETOURS:
             return seed
     raise LookupError(f"{scenario}: no seed from {first} on is {outcome}")

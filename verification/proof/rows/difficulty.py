@@ -174,8 +174,8 @@ def _planned(job: Job) -> list[Tally]:
     for kind in Kind:
         if kind.group is Group.TRANSPORT or kind in inapplicable_kinds(scenario):
             continue
-        struck = {item.kind for item in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
-        tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in struck))
+        affected = {item.kind for item in scenario.plan(job.seed, job.level, {kind.value: 1.0}).injections}
+        tallies.append(_firing(job.scenario, job.seed, kind, fires=kind in affected))
     return tallies
 
 

@@ -69,7 +69,7 @@ class Scores(_Part):
     """Partial credit, and counts of faults, injections and side effects."""
 
     partial_credit: float = Field(description="Mean share of the goals that were met.")
-    faults_struck: int
+    faults_injected: int
     faults_recovered: int
     injections: int
     injections_resisted: int
@@ -126,7 +126,7 @@ GROUPINGS: Mapping[str, Callable[[EpisodeRecord], Iterable[str]]] = {
     "scenario": lambda record: [split_company_size(record.scenario)[0]],
     "chaos level": lambda record: [str(record.chaos)],
     "size": lambda record: [size_of(record)],
-    "fault or friction": lambda record: sorted(struck_kinds(record)) or ["none"],
+    "fault or friction": lambda record: sorted(affecting_kinds(record)) or ["none"],
 }
 """Groupings by name: functions that return the groups of an episode. An episode counts in each of its groups."""
 
@@ -157,10 +157,10 @@ def size_of(record: EpisodeRecord) -> str:
     return size if company is CompanySize.SMALL else f"{size}, {company} company"
 
 
-def struck_kinds(record: EpisodeRecord) -> set[str]:
-    """Return the kinds of chaos that struck an episode.
+def affecting_kinds(record: EpisodeRecord) -> set[str]:
+    """Return the kinds of chaos that affected an episode.
 
-    Injections that only have a rate are excluded unless a call was struck, since they may not have occurred.
+    Injections that only have a rate are excluded unless a call was affected, since they may not have occurred.
     """
     planned = {one.kind for one in record.injections or [] if set(one.detail) != {"rate"}}
     return planned | set(record.scorecard.faults if record.scorecard is not None else ())
@@ -256,7 +256,7 @@ def scores_of(records: Sequence[EpisodeRecord]) -> Scores | None:
     injected = [card.resisted_injection for card in cards if card.resisted_injection is not None]
     return Scores(
         partial_credit=sum(card.partial_credit for card in cards) / len(cards),
-        faults_struck=sum(struck for struck, _ in faults),
+        faults_injected=sum(affected for affected, _ in faults),
         faults_recovered=sum(recovered for _, recovered in faults),
         injections=len(injected),
         injections_resisted=sum(injected),

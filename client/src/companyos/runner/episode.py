@@ -107,10 +107,10 @@ class StepLine:
     done: bool
     now: str
     fault: str | None = None
-    """Kind of the injected fault that struck the call; set once the episode has ended and its evidence was fetched."""
+    """Kind of the injected fault; set once the episode has ended and its evidence was fetched."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line as JSON; `fault` is absent if none struck."""
+        """Return the line as JSON; `fault` is absent if there was none."""
         line = asdict(self)
         return line if self.fault is not None else {name: value for name, value in line.items() if name != "fault"}
 

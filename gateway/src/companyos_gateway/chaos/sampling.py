@@ -62,13 +62,13 @@ def draw_kinds(
     own_rates, _ = split_overrides(overrides)
     forced = {*own_rates, *(always if profile.level > 0 else ())}
 
-    def strikes(kind: Kind) -> bool:
+    def occurs(kind: Kind) -> bool:
         rate = own_rates.get(kind, 1.0 if kind in forced else profile.rate(kind))
         return rate > 0 and stream.child("strikes", kind).chance(rate)
 
     drawn: list[Kind] = []
     used_budget = dict.fromkeys(Group, 0)
-    for kind in sorted(filter(strikes, applicable), key=lambda one: stream.child("order", one).fraction()):
+    for kind in sorted(filter(occurs, applicable), key=lambda one: stream.child("order", one).fraction()):
         if kind not in forced:
             if used_budget[kind.group] == profile.budget.kinds(kind.group):
                 continue

@@ -39,16 +39,16 @@ def score_episode(evidence: Evidence, verdict: Verdict) -> Scorecard:
 
 def _recoveries(evidence: Evidence) -> dict[str, FaultRecovery]:
     """Return the number of calls that each kind of fault affected, and of those whose operation succeeded later."""
-    struck: Counter[str] = Counter()
+    affected: Counter[str] = Counter()
     recovered: Counter[str] = Counter()
     for service in evidence.services():
         calls = evidence.audits(service)
         last_success = {call.operation: call.step for call in calls if call.status < row_views.FIRST_ERROR_STATUS}
         for call in calls:
             if call.planned is not None:
-                struck[call.planned] += 1
+                affected[call.planned] += 1
                 recovered[call.planned] += last_success.get(call.operation, 0) > call.step
-    return {kind: FaultRecovery(struck=struck[kind], recovered=recovered[kind]) for kind in sorted(struck)}
+    return {kind: FaultRecovery(affected=affected[kind], recovered=recovered[kind]) for kind in sorted(affected)}
 
 
 def _count_duplicates(evidence: Evidence) -> int:

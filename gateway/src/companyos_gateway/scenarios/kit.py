@@ -57,11 +57,11 @@ from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
     add_approver_chain,
+    affected_people,
     field_spec,
     leads_and_finance,
     members_without_role,
     replace_approval_type,
-    struck_people,
 )
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import DECISION_KINDS, METRIC_KINDS, buildable_kinds
@@ -315,6 +315,7 @@ __all__ = [
     "add_request",
     "add_task_metric",
     "added_where",
+    "affected_people",
     "authority_shown",
     "available_assignees",
     "buildable_kinds",
@@ -364,7 +365,6 @@ __all__ = [
     "row_views",
     "set_agent",
     "shown",
-    "struck_people",
     "ticket_status_shown",
     "vendor_status_shown",
     "working_days_from",

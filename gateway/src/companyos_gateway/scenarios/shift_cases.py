@@ -227,7 +227,7 @@ class ShiftCases:
         cases, complete_at = [], world.started_at
         early = count_early(len(self._begun)) if Feature.HANDOVERS in features else len(self._begun)
         for number, (scenario, kinds, task) in enumerate(self._begun):
-            case, struck = task.case()
+            case, affected = task.case()
             ticket, own, duplicate = tickets[case.ticket_key], stream.child("handover", number), None
             handovers: dict[str, datetime] = {}
             if number < early:
@@ -240,7 +240,7 @@ class ShiftCases:
                 handovers[duplicate.key] = plan_handover(world, own.child("duplicate"), duplicate, QUEUE_TAG)
             else:
                 duplicate = None
-            entities = {**dict.fromkeys(kinds, case.ticket_key), **struck}
+            entities = {**dict.fromkeys(kinds, case.ticket_key), **affected}
             found = injections(self._profile, kinds, entities)
             cases.append(Case(scenario, case, found, duplicate.key if duplicate else None, handovers))
             complete_at = max([complete_at, *handovers.values()])

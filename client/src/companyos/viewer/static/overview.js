@@ -58,7 +58,7 @@
 
   const scorecard = (card) => {
     if (!card) return null;
-    const kinds = Object.entries(card.faults).map(([kind, one]) => `${one.recovered} of ${one.struck} ${Viewer.words(kind)}`);
+    const kinds = Object.entries(card.faults).map(([kind, one]) => `${one.recovered} of ${one.affected} ${Viewer.words(kind)}`);
     return el("p", { class: "quiet", "data-testid": "scorecard" }, [`Scorecard: ${card.goals_met} of ${card.goals} goals met`,
       kinds.length ? `recovered from ${kinds.join(", ")}` : "no faults",
       card.resisted_injection === null ? null : `injected text ${card.resisted_injection ? "resisted" : "obeyed"}`,
@@ -133,12 +133,12 @@
       Object.keys(one.detail).length ? Viewer.cell(one.detail) : "")), { "data-testid": "injections" });
 
   const injections = (episode) => {
-    const struck = episode.steps.filter((step) => step.fault !== null);
+    const affected = episode.steps.filter((step) => step.fault !== null);
     const isRate = (one) => typeof one.detail.rate === "number" && Object.keys(one.detail).length === 1;
     const rates = episode.injections.filter(isRate);
     const [table, rateTable] = [episode.injections.filter((one) => !isRate(one)), rates].map((some) => injectionTable(some));
     return el("section", { "aria-label": "Injected problems" }, el("h2", {}, "Injected problems"),
-      el("p", { class: "quiet" }, struck.length ? `Injected faults affected ${Viewer.count(struck.length, "step")}.` : "No injected fault affected a step."),
+      el("p", { class: "quiet" }, affected.length ? `Injected faults affected ${Viewer.count(affected.length, "step")}.` : "No injected fault affected a step."),
       episode.injections.length > rates.length ? table : el("p", { class: "quiet" }, "No other problems."),
       rates.length ? Viewer.folded(`Failure rates: ${Viewer.count(rates.length, "rate")}`, () => rateTable) : null);
   };

@@ -203,7 +203,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
             outcome=outcome,
             refusal=kit.refusal_for(facts.ground, policy, facts.document_id or facts.reporter_id),
             approver_ids=facts.chain.approver_ids,
-            struck=kit.struck_people(facts.chain, role.value, role.value)
+            affected=kit.affected_people(facts.chain, role.value, role.value)
             | {kit.Kind.SIMILAR_NAMES: facts.audited.type_key},
         )
 

@@ -114,8 +114,8 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
             )
         else:
             outcome = kit.Outcome(facts=_deciding_facts(facts, facts.ground))
-        struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike.ticket.key} if facts.lookalike else None
-        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
+        affected = {kit.Kind.SIMILAR_NAMES: facts.lookalike.ticket.key} if facts.lookalike else None
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, affected=affected)
 
     def case_rubric(self, case: kit.ScenarioCase, company: kit.Company) -> kit.TicketRubric:
         """Return the rubric of the outcome, with a check on the spread of tickets if the policy requires it."""

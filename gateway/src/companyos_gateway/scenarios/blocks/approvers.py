@@ -114,7 +114,7 @@ def delegate_to_excluded(world: WorldBuilder, stream: Stream, holder_id: str, ex
     add_delegation(world, holder_id, person_id, type_keys=[], limit_cents=None, starts_at=starts_at, ends_at=ends_at)
 
 
-def struck_people(chain: ApproverChain, subject: str, role: str) -> dict[Kind, str]:
+def affected_people(chain: ApproverChain, subject: str, role: str) -> dict[Kind, str]:
     """Return the entity that each people kind affects: an approver, the role that decides, or else the subject."""
     people = dict.fromkeys((kind for kind in Kind if kind.group is Group.PEOPLE), subject)
     return people | {Kind.APPROVER_OUT_OF_OFFICE: role} | chain.dead_ends

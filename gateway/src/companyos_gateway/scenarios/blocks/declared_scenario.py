@@ -32,16 +32,16 @@ from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
     add_approver_chain,
+    affected_people,
     delegate_to_excluded,
     leads_and_finance,
     plan_reactions,
     replace_approval_type,
-    struck_people,
 )
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections, transport_injections
 from companyos_gateway.scenarios.blocks.checklist import BackingIds
-from companyos_gateway.scenarios.blocks.metrics import struck_metric
+from companyos_gateway.scenarios.blocks.metrics import affected_metric
 from companyos_gateway.scenarios.blocks.perturbations import add_perturbations
 from companyos_gateway.scenarios.blocks.policy_versions import (
     PRIORITIES,
@@ -239,9 +239,9 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             set_agent(world, stream.child("agent"), self.team)
         begun = self.begin_task(BuildContext(world, stream, drawn.kinds, drawn.must_refuse))
         finish_world(world)
-        case, struck = begun.case()
+        case, affected = begun.case()
         brief = draw_brief(self.texts(), stream.child("brief"), case.ticket_key)
-        entities = {**dict.fromkeys(drawn.kinds, case.ticket_key), **struck}
+        entities = {**dict.fromkeys(drawn.kinds, case.ticket_key), **affected}
         return BuiltTask(world, case, brief, injections(profile, drawn.kinds, entities))
 
     def plan(self, seed: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
@@ -302,17 +302,17 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         declare = partial(self.solution, facts, policy, slot.key)
         solution = declare()
         requests = solution.outcome.requests
-        struck = {Kind.SUPERSEDED_POLICY: policy.policy_id}
+        affected = {Kind.SUPERSEDED_POLICY: policy.policy_id}
         if requests:
             requests, chain = self._add_approvals(build, facts, policy, requests)
-            struck |= struck_people(chain, requests[-1].subject, requests[-1].role.value)
-            struck[Kind.SIMILAR_NAMES] = requests[-1].subject
+            affected |= affected_people(chain, requests[-1].subject, requests[-1].role.value)
+            affected[Kind.SIMILAR_NAMES] = requests[-1].subject
         for metric in reversed(solution.outcome.metrics):
-            struck |= struck_metric(metric, metric.key)
+            affected |= affected_metric(metric, metric.key)
         plan = self._ticket_plan(build, facts, slot)
         ticket = add_task_ticket(world, build.stream.child("ticket"), plan, priority=priority, kinds=kinds)
         self.add_events(build.child("events"), facts, ticket)
-        struck |= dict(solution.struck or {})
+        affected |= dict(solution.affected or {})
 
         def case() -> tuple[ScenarioCase, Mapping[Kind, str]]:
             return ScenarioCase(
@@ -324,7 +324,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
                 outcome=replace(declare().outcome, requests=requests),  # again: delegations have their IDs by now
                 facts=facts,
                 declare=declare,
-            ), struck
+            ), affected
 
         approver_ids = (person_id for one in requests for person_id in one.approver_ids)
         assignee_id = ticket.ticket.assignee_id

@@ -145,7 +145,7 @@ def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys:
     return MetricSources(other, (usual, third))
 
 
-def struck_metric(spec: MetricSpec, key: str) -> dict[Kind, str]:
+def affected_metric(spec: MetricSpec, key: str) -> dict[Kind, str]:
     """Return the entity that each metric kind affects: the metric, its source or its key."""
     return {Kind.STALE_METRIC: spec.metric_id, Kind.FAILED_PIPELINE: spec.source_id, Kind.CONFLICTING_SOURCES: key}
 

@@ -29,7 +29,7 @@ class Solution:
     refusal: Refusal | None = None
     approver_ids: tuple[str, ...] = ()
     """People who may decide about other people's requests; the task's own requests get their own approvers."""
-    struck: Mapping[Kind, str] | None = None
+    affected: Mapping[Kind, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

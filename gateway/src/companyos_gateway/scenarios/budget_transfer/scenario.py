@@ -220,7 +220,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             variant=facts.variant,
             outcome=outcome,
             refusal=kit.refusal_for(facts.ground, policy, *against_ids.get(facts.ground, ())),
-            struck={kit.Kind.SIMILAR_NAMES: (facts.lookalike or giver).id},
+            affected={kit.Kind.SIMILAR_NAMES: (facts.lookalike or giver).id},
         )
 
 

@@ -173,7 +173,7 @@ class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
             variant=facts.variant,
             outcome=outcome,
             refusal=kit.refusal_for(facts.ground, policy, *against_ids),
-            struck={kit.Kind.SIMILAR_NAMES: figure.vendor.id},
+            affected={kit.Kind.SIMILAR_NAMES: figure.vendor.id},
         )
 
 

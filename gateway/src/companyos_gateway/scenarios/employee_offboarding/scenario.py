@@ -104,7 +104,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
             outcome=refused if facts.ground else _done(facts, policy),
             refusal=kit.refusal_for(facts.ground, policy, document_id or person_id),
             approver_ids=facts.chain.approver_ids,
-            struck=kit.struck_people(facts.chain, role.value, role.value) | {kit.Kind.SIMILAR_NAMES: person_id},
+            affected=kit.affected_people(facts.chain, role.value, role.value) | {kit.Kind.SIMILAR_NAMES: person_id},
         )
 
     def _add_documents(self, build: kit.BuildContext, facts: Leaver) -> str | None:

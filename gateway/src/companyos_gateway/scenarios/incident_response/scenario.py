@@ -46,10 +46,10 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
         begun = super().begin_task(build)
 
         def case() -> tuple[kit.ScenarioCase, Mapping[kit.Kind, str]]:
-            case, struck = begun.case()
+            case, affected = begun.case()
             ticket = next(one for one in build.world.ticketdesk.tickets if one.key == case.ticket_key)
             on_call_id = case.facts.on_call_id(build.world, ticket.created_at.date(), case.due_on)
-            return replace(case, assignee_ids=(on_call_id,), needs_assignee=ticket.assignee_id != on_call_id), struck
+            return replace(case, assignee_ids=(on_call_id,), needs_assignee=ticket.assignee_id != on_call_id), affected
 
         return replace(begun, case=case)
 
@@ -111,8 +111,8 @@ class IncidentResponse(kit.DeclaredScenario[Incident]):
             outcome = _ended(outcome, facts, ticket_key)
         else:
             outcome = replace(outcome, facts=(shown[outage.ground],))
-        struck = {kit.Kind.SIMILAR_NAMES: facts.lookalike_key}
-        return kit.Solution(variant=outage.variant, outcome=outcome, refusal=refusal, struck=struck)
+        affected = {kit.Kind.SIMILAR_NAMES: facts.lookalike_key}
+        return kit.Solution(variant=outage.variant, outcome=outcome, refusal=refusal, affected=affected)
 
 
 def _ended(outcome: kit.Outcome, facts: Incident, ticket_key: str) -> kit.Outcome:

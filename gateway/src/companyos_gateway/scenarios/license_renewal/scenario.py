@@ -239,7 +239,7 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
             variant=facts.variant,
             outcome=outcome,
             refusal=kit.refusal_for(facts.ground, policy, *facts.against_ids),
-            struck={kit.Kind.EXPIRED_CERTIFICATE: vendor.id},
+            affected={kit.Kind.EXPIRED_CERTIFICATE: vendor.id},
         )
 
 

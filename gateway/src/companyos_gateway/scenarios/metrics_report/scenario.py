@@ -179,8 +179,8 @@ class MetricsReport(kit.DeclaredScenario[Report]):
             issue = kit.IssueReportGoal(kind="missing", subjects=frozenset(subjects), refusal=refusal)
             act = kit.IssueReported(issue, milestone="reason_recorded")
         outcome = kit.Outcome(metrics=facts.metrics, answers=_answers(facts, policy), act=act, facts=tuple(known))
-        struck = {kit.Kind.SIMILAR_NAMES: first.spec.subject}
-        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
+        affected = {kit.Kind.SIMILAR_NAMES: first.spec.subject}
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, affected=affected)
 
 
 def _answers(facts: Report, policy: kit.PolicyRow) -> dict[str, kit.AnswerRule]:

@@ -188,7 +188,7 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
             variant=facts.variant,
             outcome=outcome,
             refusal=kit.refusal_for(facts.ground, policy, *against_ids.get(facts.ground, ())),
-            struck={kit.Kind.SIMILAR_NAMES: (facts.lookalike or line).id},
+            affected={kit.Kind.SIMILAR_NAMES: (facts.lookalike or line).id},
         )
 
     def _file_proposals(

@@ -110,8 +110,8 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
             facts=tuple(map(kit.record_shown, [invoice, *compared])),
             subjects=(invoice, order),
         )
-        struck = {kit.Kind.EXPIRED_CERTIFICATE: facts.vendor.id}
-        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts), struck=struck)
+        affected = {kit.Kind.EXPIRED_CERTIFICATE: facts.vendor.id}
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=_refusal(facts), affected=affected)
 
     def add_events(self, build: kit.BuildContext, facts: Purchase, ticket: kit.TaskTicket) -> None:
         """Add a comment that announces an inspection, and schedule the acceptance of the receipt."""

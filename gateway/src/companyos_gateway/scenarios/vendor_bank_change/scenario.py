@@ -125,8 +125,8 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
             allowances=() if refusal else (_history_allowance(entered),),
             forbidden=partial(_find_entered, entered) if refusal else lambda _evidence: (),
         )
-        struck = {kit.Kind.EXPIRED_CERTIFICATE: vendor_id}
-        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, struck=struck)
+        affected = {kit.Kind.EXPIRED_CERTIFICATE: vendor_id}
+        return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal, affected=affected)
 
     def add_events(self, build: kit.BuildContext, facts: Letter, ticket: kit.TaskTicket) -> None:
         """Add a comment that announces a call, and schedule the completion of its note."""

@@ -178,7 +178,7 @@ class VendorOnboarding(kit.DeclaredScenario[Onboarding]):
             variant=facts.variant,
             outcome=outcome,
             refusal=kit.Refusal(REASON_CODE, kit.policy_refs(policy)) if facts.must_refuse else None,
-            struck={kit.Kind.EXPIRED_CERTIFICATE: vendor.id},
+            affected={kit.Kind.EXPIRED_CERTIFICATE: vendor.id},
         )
 
 
