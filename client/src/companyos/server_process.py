@@ -23,6 +23,7 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.02
 _PORTS_TRIED = 20
+_BACKLOG = 2048
 _SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would connect the server to external services."""
 
@@ -110,17 +111,19 @@ class ServerProcess:
     def start(self) -> Self:
         """Start the server without waiting for it."""
         command = [sys.executable, "-m", *self.arguments(), "--host", HOST]
-        self._port = _free_port(self._port)
-        command += ["--port", str(self._port), "--until-input-ends"]
-        self._log = LogFile(self._data_dir)
-        self._process = subprocess.Popen(
-            command,
-            env=self._environment(),
-            stdin=subprocess.PIPE,
-            stdout=self._log.file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with _listen(self._port) as listener:  # the server inherits it, so that no other process can take the port
+            self._port = listener.getsockname()[1]
+            command += ["--port", str(self._port), "--fd", str(listener.fileno()), "--until-input-ends"]
+            self._log = LogFile(self._data_dir)
+            self._process = subprocess.Popen(
+                command,
+                env=self._environment(),
+                stdin=subprocess.PIPE,
+                stdout=self._log.file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[listener.fileno()],
+            )
         return self
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
@@ -207,24 +210,21 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _free_port(port: int) -> int:
-    """Return the port, or a free one for 0. Raises PortInUseError if the port is taken."""
+def _listen(port: int) -> socket.socket:
+    """Return a socket that listens on the port, or on a free one for 0. Raises PortInUseError if the port is taken."""
     try:
-        return _bind(port)
+        return _listener(port)
     except OSError as error:
-        raise PortInUseError(port, error.strerror or str(error), _next_free_port(port)) from None
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise PortInUseError(port, reason, _next_free_port(port)) from None
 
 
 def _next_free_port(port: int) -> int | None:
     for candidate in range(port + 1, port + 1 + _PORTS_TRIED):
-        with suppress(OSError, OverflowError):
-            return _bind(candidate)
+        with suppress(OSError, OverflowError), _listener(candidate):
+            return candidate
     return None
 
 
-def _bind(port: int) -> int:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((HOST, port))
-        bound_port: int = probe.getsockname()[1]
-        return bound_port
+def _listener(port: int) -> socket.socket:
+    return socket.create_server((HOST, port), backlog=_BACKLOG)

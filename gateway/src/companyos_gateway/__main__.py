@@ -28,6 +28,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
+    parser.add_argument("--fd", type=int, help="accept connections on this inherited socket instead")
     parser.add_argument("--uds", help="listen on a Unix socket instead; only for a trusted proxy in front of it")
     parser.add_argument(
         "--workers",
@@ -45,10 +46,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if options.until_input_ends:
         exit_when_stdin_closes()
     data_dir = os.environ.get("COMPANYOS_DATA_DIR")
+    address: dict[str, Any] = {"host": options.host, "port": options.port, "fd": options.fd}
+    if options.uds:
+        address = {"uds": options.uds, **PROXIED}
     if options.workers != 1 and not options.uds:
         from companyos_gateway.workers.serving import serve_workers
 
-        serve_workers(parser, options.workers, Path(data_dir) if data_dir else None, options.host, options.port)
+        serve_workers(parser, options.workers, Path(data_dir) if data_dir else None, address)
     with ExitStack() as stack:
         try:
             folders = stack.enter_context(open_folders(Path(data_dir) if data_dir else None))
@@ -63,7 +67,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if embedded is not None:
             stack.callback(embedded.kill)  # runs before the folders of starting services are removed
             embedded.start()  # in parallel with the imports of `_serve`, which take longest
-        address = {"uds": options.uds, **PROXIED} if options.uds else {"host": options.host, "port": options.port}
         _serve(parser, folders, embedded, address)
 
 

@@ -48,11 +48,14 @@ _GC_THRESHOLDS = (5000, 10, 20)
 """The young generations are collected seven times less often than by CPython's defaults, the oldest fourteen times."""
 
 
-def serve(app: str | ASGIApp, *, name: str | None = None, quiet: bool = False, **options: Any) -> NoReturn:
+def serve(
+    app: str | ASGIApp, *, name: str | None = None, quiet: bool = False, fd: int | None = None, **options: Any
+) -> NoReturn:
     """Serve an app or `package.module:app`, then exit: 0 after SIGTERM or SIGINT, 3 if the server did not start.
 
-    `name` is the process name in logs and process lists, by default the package name. `options` override
-    SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and shutdown.
+    `name` is the process name in logs and process lists, by default the package name. `fd` is an inherited socket that
+    listens already. `options` override SERVER_OPTIONS of uvicorn. With `quiet` the server does not log its start and
+    shutdown.
     """
     signal.signal(signal.SIGTERM, _exit)
     name = name or process_name(str(app))
@@ -60,7 +63,7 @@ def serve(app: str | ASGIApp, *, name: str | None = None, quiet: bool = False, *
     configure_logging(name, quiet_server=quiet)
     server = _Server(uvicorn.Config(app, **{**SERVER_OPTIONS, **options}))
     with contextlib.suppress(KeyboardInterrupt):
-        server.run()
+        server.run(None if fd is None else [socket(fileno=fd)])
     sys.exit(0 if server.started else _STARTUP_FAILED)
 
 
@@ -107,11 +110,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser.add_argument("app", help="the app, as in companyos_ticketdesk.main:app")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
+    parser.add_argument("--fd", type=int, help="accept connections on this inherited socket instead")
     parser.add_argument("--until-input-ends", action="store_true", help="stop when standard input closes")
     options = parser.parse_args(arguments)
     if options.until_input_ends:
         exit_when_stdin_closes()
-    serve(options.app, host=options.host, port=options.port)
+    serve(options.app, host=options.host, port=options.port, fd=options.fd)
 
 
 if __name__ == "__main__":

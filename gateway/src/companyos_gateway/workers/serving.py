@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from companyos.openenv_preload import preload_openenv
 from companyos_gateway.engine.tokens import InvalidSecretError
@@ -23,7 +24,9 @@ from companyos_shared.web.response_headers import ResponseHeadersMiddleware
 from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware
 
 
-def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | None, host: str, port: int) -> NoReturn:
+def serve_workers(
+    parser: argparse.ArgumentParser, count: int, data_dir: Path | None, address: Mapping[str, Any]
+) -> NoReturn:
     """Start `count` workers and serve their router until the process ends; exit with 2 if they cannot start."""
     preload_openenv()
     if not 1 < count <= MAX_WORKERS:
@@ -50,7 +53,7 @@ def serve_workers(parser: argparse.ArgumentParser, count: int, data_dir: Path | 
         app = ResponseHeadersMiddleware(router)
         options = {**UVICORN_OPTIONS, "ws": WebSocketRelay, "lifespan": "on"}
         try:
-            serve(app, name="router", host=host, port=port, **options)
+            serve(app, name="router", **options, **address)
         except SystemExit:
             if pool.has_refused:
                 parser.exit(REFUSED, "error: a worker cannot be started; its message is in the log\n")
