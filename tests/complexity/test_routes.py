@@ -62,6 +62,7 @@ async def test_requests_to_the_gateway_take_linear_time(
     _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
 
 
+@pytest.mark.timeout(FULL_S)
 @pytest.mark.parametrize("name", sorted(SERVICES))
 async def test_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, figures: Measurements) -> None:
     _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, figures)
