@@ -57,7 +57,7 @@ def test_one_cent_above_the_threshold_requires_the_next_role() -> None:
 
 
 def test_an_unknown_approver_is_rejected() -> None:
-    assert _code("E-99") == "approver-unknown"
+    assert _code("E-99") == "unknown-approver"
 
 
 def test_a_former_employee_cannot_approve() -> None:

@@ -136,7 +136,7 @@ def test_a_person_cannot_delegate_to_themselves() -> None:
 
 @pytest.mark.parametrize("delegate", [GONE, "E-99"])
 def test_a_delegate_must_work_for_the_company(delegate: str) -> None:
-    assert _delegating(to=delegate) == "delegate-unknown"
+    assert _delegating(to=delegate) == "unknown-delegate"
 
 
 def test_a_person_without_authority_cannot_delegate() -> None:

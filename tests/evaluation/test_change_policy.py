@@ -260,9 +260,9 @@ def test_a_request_to_an_authorized_approver_is_valid(approver: str, delegation:
 def test_a_barred_person_is_not_authorized(approver: str) -> None:
     builder = _builder()
     authority, now = _rules().authority, NOW + timedelta(minutes=1)
-    barred = replace(authority, barred_ids=frozenset({approver}))
+    excluded = replace(authority, excluded_ids=frozenset({approver}))
     assert authority.is_authorized(builder.evidence, approver, "agent", 0, now)
-    assert not barred.is_authorized(builder.evidence, approver, "agent", 0, now)
+    assert not excluded.is_authorized(builder.evidence, approver, "agent", 0, now)
 
 
 def test_an_escalation_is_judged_by_the_new_approver() -> None:

@@ -53,16 +53,16 @@ def test_every_kind_has_a_rate_in_a_profile_and_a_place_in_a_budget(kind: Kind) 
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_an_injected_kind_changes_the_documents_or_the_faults(kind: Kind) -> None:
-    struck = [name for name in EXAMPLES if _is_injected(name, kind)]
-    assert struck, "it strikes nowhere"
-    assert not [name for name in struck if not _is_other(*_pair(name, kind))]
+    affected = [name for name in EXAMPLES if _is_injected(name, kind)]
+    assert affected, "it strikes nowhere"
+    assert not [name for name in affected if not _is_other(*_pair(name, kind))]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(catalogue()) - set(EXAMPLES)))
 def test_no_injected_kind_leaves_a_scenario_unchanged(name: str) -> None:
-    struck = [kind for kind in Kind if _is_injected(name, kind)]
-    assert not [kind for kind in struck if not _is_other(*_pair(name, kind))]
+    affected = [kind for kind in Kind if _is_injected(name, kind)]
+    assert not [kind for kind in affected if not _is_other(*_pair(name, kind))]
 
 
 @pytest.mark.sample(6)
@@ -77,26 +77,26 @@ def test_composable_kinds_can_be_injected_into_every_scenario(name: str) -> None
 
 def test_a_wrong_status_is_not_explained_by_verification_or_blockers() -> None:
     for name in ("license_renewal", "vendor_onboarding"):
-        struck = _pair(name, Kind.WRONG_STATUS)[1]
-        desk, entry = struck.documents[row_views.TICKETDESK], _entry(struck)
+        affected = _pair(name, Kind.WRONG_STATUS)[1]
+        desk, entry = affected.documents[row_views.TICKETDESK], _entry(affected)
         assert entry["status"] in WRONG_STATUSES
         assert entry["verified_at"] is None
         assert not [link for link in desk["links"] if (link["kind"], link["to_key"]) == ("blocks", entry["key"])]
 
 
 def test_an_unknown_assignee_is_not_in_the_directory() -> None:
-    struck = _pair("license_renewal", Kind.UNKNOWN_ASSIGNEE)[1]
-    people = {one["id"] for one in struck.documents[row_views.DATAHUB]["company"]["people"]}
-    assert _entry(struck)["assignee_id"] not in people | {None}
+    affected = _pair("license_renewal", Kind.UNKNOWN_ASSIGNEE)[1]
+    people = {one["id"] for one in affected.documents[row_views.DATAHUB]["company"]["people"]}
+    assert _entry(affected)["assignee_id"] not in people | {None}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_metric_in_another_unit_has_an_equivalent_value(name: str) -> None:
     pair = _pair(name, Kind.UNIT_MISMATCH)
-    usual, struck = ({row["id"]: row for row in one.documents[row_views.DATAHUB]["metrics"]} for one in pair)
-    other = [key for key, row in usual.items() if row["unit"] != struck[key]["unit"]]
+    usual, affected = ({row["id"]: row for row in one.documents[row_views.DATAHUB]["metrics"]} for one in pair)
+    other = [key for key, row in usual.items() if row["unit"] != affected[key]["unit"]]
     assert other
-    assert all(struck[key]["value"] / usual[key]["value"] in (10, 24) for key in other)
+    assert all(affected[key]["value"] / usual[key]["value"] in (10, 24) for key in other)
 
 
 def test_kinds_that_exclude_each_other_are_different_kinds_of_one_group() -> None:

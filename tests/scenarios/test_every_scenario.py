@@ -194,9 +194,9 @@ def test_two_thousand_seeds_give_different_instances(scenario: Scenario) -> None
 
 
 def test_higher_levels_have_more_injections(scenario: Scenario) -> None:
-    struck = [sum(len(planned(scenario.name, seed, level).injections) for seed in SEEDS) for level in LEVELS]
-    assert struck == sorted(struck)
-    assert struck[0] == 0 < struck[1] < struck[4]
+    affected = [sum(len(planned(scenario.name, seed, level).injections) for seed in SEEDS) for level in LEVELS]
+    assert affected == sorted(affected)
+    assert affected[0] == 0 < affected[1] < affected[4]
 
 
 def test_every_injection_names_its_entity(scenario: Scenario) -> None:

@@ -43,23 +43,23 @@ def test_a_kind_is_not_injected_if_its_required_kind_is_excluded() -> None:
 
 def test_mutually_exclusive_kinds_are_never_injected_together() -> None:
     for seed in range(200):
-        struck = _draw(seed, 4)
-        assert not any({kind, other} <= struck for kind, other in EXCLUDES)
+        affected = _draw(seed, 4)
+        assert not any({kind, other} <= affected for kind, other in EXCLUDES)
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_the_budget_is_respected(level: int) -> None:
     budget = profile_for(level).budget
     for seed in range(300):
-        struck = _draw(seed, level) - {Kind.STALE_METRIC}
-        required = {REQUIRES[kind] for kind in struck if kind in REQUIRES}
+        affected = _draw(seed, level) - {Kind.STALE_METRIC}
+        required = {REQUIRES[kind] for kind in affected if kind in REQUIRES}
         for group in (Group.DATA, Group.PEOPLE):
-            assert len([kind for kind in struck - required if kind.group is group]) <= budget.kinds(group)
+            assert len([kind for kind in affected - required if kind.group is group]) <= budget.kinds(group)
 
 
 def test_the_frequency_of_a_kind_matches_its_rate() -> None:
-    struck = sum(Kind.MISSING_STATUS in _draw(seed, 2) for seed in range(600)) / 600
-    assert abs(struck - profile_for(2).rate(Kind.MISSING_STATUS)) < 0.08
+    affected = sum(Kind.MISSING_STATUS in _draw(seed, 2) for seed in range(600)) / 600
+    assert abs(affected - profile_for(2).rate(Kind.MISSING_STATUS)) < 0.08
 
 
 @pytest.mark.parametrize(

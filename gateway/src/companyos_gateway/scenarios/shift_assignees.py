@@ -86,7 +86,7 @@ def _add_sole_assignee(
             )
         for key in keys:
             remarks.features[key] |= {Feature.SOLE_ASSIGNEE, *([Feature.QUESTION] if has_question else [])}
-        remarks.said_at.append(comment.at)
+        remarks.commented_at.append(comment.at)
         return
 
 
@@ -103,7 +103,7 @@ def _add_same_assignee(world: WorldBuilder, stream: Stream, cases: Sequence[Queu
     if found:
         one, other = stream.choice(found)
         comment = plan_remark(world, stream, one.ticket, "same_assignee", other=other.ticket.key)
-        remarks.said_at.append(comment.at)
+        remarks.commented_at.append(comment.at)
         remarks.takers[one.ticket.key] = str(other.ticket.assignee_id)
         remarks.features[one.ticket.key].add(Feature.SAME_ASSIGNEE)
 
@@ -129,7 +129,7 @@ def _add_reassignment(world: WorldBuilder, stream: Stream, cases: Sequence[Queue
             name=taker.name,
             person_id=taker.id,
         )
-        remarks.said_at.append(comment.at)
+        remarks.commented_at.append(comment.at)
         if is_resolved:
             remarks.takers[one.ticket.key] = taker.id
             remarks.features[one.ticket.key].add(Feature.REASSIGNMENT)

@@ -264,7 +264,7 @@ class ShiftCases:
         add_assignees(world, stream.child("assignees"), queued, kept, features, remarks)
         if {Feature.CHANGED_PRIORITY, Feature.FREEZE} <= set(features):
             _change_priority(world, stream.child("priority"), queued, remarks)
-        complete_at = max([complete_at, *remarks.said_at])
+        complete_at = max([complete_at, *remarks.commented_at])
         cases = [_with_remarks(one, remarks) for one in cases]
         return world, Queue(cases, closing_time(complete_at.date()), kept, remarks)
 
@@ -305,7 +305,7 @@ def _change_priority(world: WorldBuilder, stream: Stream, cases: Sequence[Queued
     found = [one for one in cases if one.is_resolved and one.handed_over_at is None]
     if found:
         one = stream.choice(found)
-        remarks.said_at.append(plan_priority(world, stream, one.ticket, one.case.priority))
+        remarks.commented_at.append(plan_priority(world, stream, one.ticket, one.case.priority))
         remarks.features[one.ticket.key].add(Feature.CHANGED_PRIORITY)
 
 

@@ -71,7 +71,7 @@ class Remarks:
     """Tickets that are called withdrawn by someone who cannot withdraw them."""
     features: defaultdict[str, set[Feature]] = field(default_factory=lambda: defaultdict(set))
     """Features that decide whether the agent succeeds."""
-    said_at: list[datetime] = field(default_factory=list)
+    commented_at: list[datetime] = field(default_factory=list)
 
 
 def add_bank_change(world: WorldBuilder, invoice: QueuedCase, change: QueuedCase, remarks: Remarks) -> None:
@@ -126,7 +126,7 @@ def _add_withdrawal(
     place, *_, other_place = sorted(places, key=lambda one: not one.is_resolved)
     key, reporter_id = withdrawn.ticket.key, withdrawn.ticket.reporter_id
     comment = plan_remark(world, stream, place.ticket, "withdrawn", authors=[reporter_id], other=key)
-    remarks.said_at.append(comment.at)
+    remarks.commented_at.append(comment.at)
     remarks.withdrawals[key] = Withdrawal(place.ticket.key, comment.id)
     remarks.features[key].add(Feature.WITHDRAWAL)
     others = [one.ticket for one in late if one is not withdrawn]
@@ -135,7 +135,7 @@ def _add_withdrawal(
     bystanders = [one for one in sorted(present - {other.reporter_id}) if team_ids[one] not in involved]
     if bystanders:
         comment = plan_remark(world, stream, other_place.ticket, "withdrawn", authors=bystanders, other=other.key)
-        remarks.said_at.append(comment.at)
+        remarks.commented_at.append(comment.at)
         remarks.disputed.add(other.key)
         remarks.features[other.key].add(Feature.WITHDRAWAL)
 
@@ -165,7 +165,7 @@ def _add_conditions(
         one, other = stream.choice(found)
         key, other_key = one.ticket.key, other.ticket.key
         comment = plan_remark(world, stream, one.ticket, "condition", authors=[one.ticket.reporter_id], other=other_key)
-        remarks.said_at.append(comment.at)
+        remarks.commented_at.append(comment.at)
         remarks.predecessors[key] = Remark(other_key, comment.at + REMARK_GRACE)
         if is_refused:
             remarks.conditions[key] = Withdrawal(other_key, comment.id)
@@ -232,5 +232,5 @@ def _relate(
 ) -> Remark:
     """Plan a comment by a ticket's team about another ticket, and return the remark."""
     comment = plan_remark(world, stream, one.ticket, kind, other=other.ticket.key)
-    remarks.said_at.append(comment.at)
+    remarks.commented_at.append(comment.at)
     return Remark(other.ticket.key, comment.at + REMARK_GRACE)

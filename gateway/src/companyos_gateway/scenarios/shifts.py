@@ -156,7 +156,7 @@ class Shift:
                 company=world.company_name,
                 complete_at=queue.complete_at,
                 frozen_until=frozen_until,
-                has_remarks=bool(queue.remarks.said_at),
+                has_remarks=bool(queue.remarks.commented_at),
                 has_withdrawals=bool(queue.remarks.withdrawals or queue.remarks.conditions or queue.remarks.disputed),
             ),
             company_name=world.company_name,

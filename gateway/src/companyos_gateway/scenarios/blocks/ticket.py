@@ -252,8 +252,8 @@ def _add_blocker(
     world.ticketdesk.tickets.append(blocker)
     add_history(world, stream, blocker, worker.id)
     linked_at = max(blocker.created_at, ticket.created_at)
-    [said_at] = draw_office_moments(stream, max(linked_at, blocker.updated_at), world.last_evening)
-    add_comment(world, blocker, author_id=worker.id, at=said_at, body=entry["comment"])
+    [commented_at] = draw_office_moments(stream, max(linked_at, blocker.updated_at), world.last_evening)
+    add_comment(world, blocker, author_id=worker.id, at=commented_at, body=entry["comment"])
     link = LinkRow(
         id="",
         kind="blocks",
@@ -299,6 +299,6 @@ def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket
     add_history(world, stream, duplicate, duplicate.reporter_id)
     body = plan.words["double"]["comment"]
     later = max(ticket.updated_at, duplicate.updated_at)
-    [said_at] = draw_office_moments(stream, later, world.last_evening)
-    add_comment(world, duplicate, author_id=ticket.reporter_id, at=said_at, body=body)
+    [commented_at] = draw_office_moments(stream, later, world.last_evening)
+    add_comment(world, duplicate, author_id=ticket.reporter_id, at=commented_at, body=body)
     return duplicate

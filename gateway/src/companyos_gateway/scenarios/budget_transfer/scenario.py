@@ -95,7 +95,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         if ground is RefusalGround.TOO_LITTLE:
             left = kit.rounded_amount(stream, RESERVE_STEP_CENTS, reserve - LEAST_CENTS)
         owners = [one.id for one in staff.active() if one.team_id not in (kit.FINANCE, kit.EXECUTIVE)]
-        owner_id, other_owner_id, stranger_id = stream.sample(owners, 3)
+        owner_id, other_owner_id, unrelated_person_id = stream.sample(owners, 3)
         nature, other_nature = stream.shuffled(NATURES)
         purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
         giver = _file_line(build, purpose, nature, owner_id, free_cents=amount + left)
@@ -113,7 +113,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             giver=giver,
             taker=taker,
             lookalike=lookalike,
-            reporter_id=stranger_id if ground is RefusalGround.NOT_THE_OWNER else owner_id,
+            reporter_id=unrelated_person_id if ground is RefusalGround.NOT_THE_OWNER else owner_id,
             amount_cents=amount,
             limit_cents=limit,
             left_cents=left,

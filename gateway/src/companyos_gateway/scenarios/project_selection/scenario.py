@@ -90,12 +90,12 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         people = [one for one in staff.active() if one.team_id not in (kit.FINANCE, kit.EXECUTIVE)]
         team_ids = sorted({one.team_id for one in people})
         drawn, rules, other_rules = draw_proposals(stream.child("proposals"), variant, team_ids)
-        owner_id, stranger_id = stream.sample([one.id for one in people], 2)
+        owner_id, unrelated_person_id = stream.sample([one.id for one in people], 2)
         purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
         is_frozen = ground is RefusalGround.FROZEN
         state = "frozen" if is_frozen else "active"
         line = _file_line(build, purpose, state, owner_id, free_cents=rules.available_cents)
-        other_line = _file_line(build, other_purpose, "active", stranger_id, free_cents=rules.available_cents)
+        other_line = _file_line(build, other_purpose, "active", unrelated_person_id, free_cents=rules.available_cents)
         lookalike = None
         if kit.Kind.SIMILAR_NAMES in build.kinds:
             spent = line.fields["spent_cents"] + kit.rounded_amount(stream, 10_000, 90_000)
@@ -115,7 +115,7 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
             rules=rules,
             other_rules=other_rules,
             best=best,
-            reporter_id=stranger_id if ground is RefusalGround.NOT_THE_OWNER else owner_id,
+            reporter_id=unrelated_person_id if ground is RefusalGround.NOT_THE_OWNER else owner_id,
             limit_cents=total * stream.integer(*LIMIT_PERCENT) // 100 // COST_STEP_CENTS * COST_STEP_CENTS,
         )
 
