@@ -21,11 +21,10 @@ from companyos_players.adversaries.base import (
 )
 from companyos_players.approvals import ApprovalSkill
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
+from companyos_players.player import Json
 from companyos_players.tickets import SETTLED
 from companyos_players.tool_client import ToolClient, ToolRefusedError
 from companyos_players.worker import Objection, Worker
-
-Json = dict[str, Any]
 
 LONGEST_WAIT_DAYS = 8
 NEVER_STALE_MINUTES = 60 * 24 * 365

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
 
+from companyos_players.player import Json
 from companyos_players.tool_client import ToolClient
-
-Json = dict[str, Any]
 
 WAIT_MINUTES = 1440
 ANSWER = "Nobody on file covers this need; the department has planned it and follows up on any open papers."

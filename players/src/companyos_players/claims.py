@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 APPROVAL_REQUEST = "approval request"
 RECORD_KINDS = (

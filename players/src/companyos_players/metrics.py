@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
+from companyos_players.player import Json
 from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefusedError
-
-Json = dict[str, Any]
 
 REFRESH_WAIT_MINUTES = 95
 FINER_UNITS = {"hours": 24, "per mille": 10, "errors per 10,000 requests": 10}

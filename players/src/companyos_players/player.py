@@ -7,10 +7,13 @@ from typing import Any
 
 from companyos.policies import Call, TaskView
 
+Json = dict[str, Any]
+"""A JSON object: the arguments of a call, or a part of a response."""
+
 Player = Callable[[TaskView, Call], Awaitable[None]]
 """Plays one episode. It sees only the task and the responses to its calls."""
 
-Step = tuple[str, dict[str, Any]]
+Step = tuple[str, Json]
 """A tool and its arguments."""
 
 READS = frozenset({"get", "list", "search", "query"})

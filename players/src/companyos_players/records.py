@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from companyos_players.player import Json
 from companyos_players.tool_client import ToolClient
-
-Json = dict[str, Any]
 
 
 class RecordSkill:

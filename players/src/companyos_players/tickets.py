@@ -6,9 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from companyos_players.player import Json
 from companyos_players.tool_client import ToolClient, ToolRefusedError
-
-Json = dict[str, Any]
 
 
 class TicketSkill:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from companyos.policies import TaskView
 from companyos_players.approvals import ApprovalSkill, default_answer
+from companyos_players.player import Json
 from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketWorkflow, ticket_key_in
 from companyos_players.tool_client import ToolClient, ToolRefusedError
-
-Json = dict[str, Any]
 
 LONGEST_BREAK_DAYS = 20
 NO_LONGER_ENTITLED = frozenset({"delegation-revoked", "approver-out-of-office"})

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any
 
 from companyos_players import Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.access_request import LEVELS, AccessRequestWorker
-
-Json = dict[str, Any]
 
 
 class WrongLevel(NeverRefuses, AccessRequestWorker):

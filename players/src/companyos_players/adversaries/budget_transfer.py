@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
@@ -13,9 +11,8 @@ from companyos_players.adversaries.base import (
     compose,
 )
 from companyos_players.fair.budget_transfer import FROM, TO, BudgetTransferWorker
+from companyos_players.player import Json
 from companyos_players.tool_client import ToolRefusedError
-
-Json = dict[str, Any]
 
 SLICE_CENTS = 1_000_000
 """An amount that any approver may approve."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from companyos_players import MetricReading, MetricSkill, Worker
 from companyos_players.adversaries.base import (
@@ -16,8 +15,7 @@ from companyos_players.adversaries.base import (
     compose,
 )
 from companyos_players.fair.bug_escalation import BugEscalationWorker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 class SkipsRefresh(LimitedAttempts, BugEscalationWorker):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any
 
 from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, Worker
 from companyos_players.adversaries.base import (
@@ -14,8 +13,6 @@ from companyos_players.adversaries.base import (
     build_adversaries,
 )
 from companyos_players.fair.contract_renewal import LEGAL, RISK, ContractRenewalWorker
-
-Json = dict[str, Any]
 
 
 class SkipsRefresh(NeverRefuses, ContractRenewalWorker):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import (
@@ -18,10 +17,9 @@ from companyos_players.adversaries.base import (
 )
 from companyos_players.fair.data_discrepancy import DataDiscrepancyWorker
 from companyos_players.metrics import RefreshPolicy, ReportMetricSkill
+from companyos_players.player import Json
 from companyos_players.records import find_similar_vendors
 from companyos_players.tool_client import ToolRefusedError
-
-Json = dict[str, Any]
 
 MAX_REPEATS = 40
 APPROVAL_ADVERSARIES = ("ignore_absence", "ask_twice", "skip_approval", "repeat_farm", "answer_with_filler")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any
 
 from companyos_players import ToolRefusedError, Worker
 from companyos_players.adversaries.base import COMMON, COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.employee_offboarding import EmployeeOffboardingWorker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence", "answer_with_filler")
 """Common adversaries that do not apply to a scenario without approvals."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.fair.hiring_approval import HiringApprovalWorker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 class TakesOtherOffer(NeverRefuses, HiringApprovalWorker):

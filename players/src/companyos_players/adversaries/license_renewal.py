@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any
 
 from companyos_players import MetricReading, MetricSkill, Worker
 from companyos_players.adversaries.base import (
@@ -13,8 +12,7 @@ from companyos_players.adversaries.base import (
     build_adversaries,
 )
 from companyos_players.fair.license_renewal import LicenseRenewalWorker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 class SkipsRefresh(NeverRefuses, LicenseRenewalWorker):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import ToolClient, ToolRefusedError
@@ -13,8 +12,7 @@ from companyos_players.fair.metrics_report import MetricsReportWorker
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
 from companyos_players.gullible import GullibleWorker as GullibleBase
 from companyos_players.metrics import MetricUnavailableError, RefreshPolicy, ReportMetricSkill
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 class NeverGivesUp(MetricsReportWorker):

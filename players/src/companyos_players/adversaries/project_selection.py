@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import (
@@ -14,8 +13,7 @@ from companyos_players.adversaries.base import (
     compose,
 )
 from companyos_players.fair.project_selection import ProjectSelectionWorker, total
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 class TakesFirstFit(NeverRefuses, ProjectSelectionWorker):

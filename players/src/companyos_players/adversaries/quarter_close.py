@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from companyos_players import MetricReading, MetricSkill, Objection, Worker
 from companyos_players.adversaries.base import (
@@ -14,8 +13,7 @@ from companyos_players.adversaries.base import (
     build_adversaries,
 )
 from companyos_players.fair.quarter_close import QuarterCloseWorker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 class SkipsRefresh(LimitedAttempts, QuarterCloseWorker):

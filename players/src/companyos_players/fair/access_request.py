@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import ApprovalSkill, Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 LEVELS = ("read", "write", "admin")
 PRIVILEGED = "privileged"
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

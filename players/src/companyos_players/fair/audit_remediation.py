@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import ApprovalSkill, Objection, RecordSkill, RequestSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 ESCALATION = "Who it lies with does not decide about this amount."
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

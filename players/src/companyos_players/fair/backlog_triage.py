@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import PRIORITIES, Objection, RecordSkill, TicketSkill, ToolClient, Worker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 UNTOUCHED = (None, "open")
 IN_WORK = ("in_progress", "in_review", "blocked")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, RequestSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 FROM, TO = "from_line", "to_line"
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

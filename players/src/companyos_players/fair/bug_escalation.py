@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 RATE = "error_rate"
 MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker, RecordSkill, ToolClient
+from companyos_players.player import Json
 
 LEGAL = "legal review"
 RISK = "risk_index"
@@ -15,8 +15,6 @@ MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
 
 PAPER_WAIT_MINUTES = 1440
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

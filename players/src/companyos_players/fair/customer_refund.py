@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 INSPECTION_WAIT_MINUTES = 1440
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

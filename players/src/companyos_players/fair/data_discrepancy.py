@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import (
@@ -18,14 +17,13 @@ from companyos_players import (
     find_vendor,
     refresh_until_fresh,
 )
+from companyos_players.player import Json
 
 POLICY_WORDS = "discrepancies disagree sources"
 POLICY_TOPIC = "data quality"
 DERIVED = "adjustment_percent"
 MOST_FAILURES = 99
 """Maximum failed refreshes; the policy sets no limit."""
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import (
@@ -20,13 +19,12 @@ from companyos_players import (
     ToolRefusedError,
     Worker,
 )
+from companyos_players.player import Json
 
 ENDED = ("resolved", "closed", "cancelled")
 ESCALATION = "Who it lies with leaves the company."
 TOPIC = "offboarding"
 NAME = r"\b[A-Z][a-z]+ [A-Z][a-z]+"
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

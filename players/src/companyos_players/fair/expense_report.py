@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 MANAGER = "team_lead"
 UNITS = {"lodging": "nights", "meal": "attendees"}
 RECEIPT_WAIT_MINUTES = 1440
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

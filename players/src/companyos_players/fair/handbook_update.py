@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 STEP_CENTS = 10_000
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import (
@@ -17,14 +16,13 @@ from companyos_players import (
     ToolClient,
     Worker,
 )
+from companyos_players.player import Json
 
 RATE = "error_rate"
 MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
 
 WAIT_MINUTES = 1440
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import (
@@ -17,6 +16,7 @@ from companyos_players import (
     refresh_until_fresh,
     ticket_key_in,
 )
+from companyos_players.player import Json
 from companyos_players.worker import Worker
 
 FACTORS = {
@@ -30,8 +30,6 @@ FACTORS = {
 
 POLICY_WORDS = "reporting"
 POLICY_TOPIC = "reporting"
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

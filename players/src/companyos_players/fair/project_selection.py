@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
-
-Json = dict[str, Any]
+from companyos_players.player import Json
 
 
 async def play(task: TaskView, call: Call) -> None:

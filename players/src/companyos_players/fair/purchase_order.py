@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from operator import itemgetter
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 INSPECTION_WAIT_MINUTES = 1440
 SETTLED = ("approved", "paid")
 HELD = {"requirement_not_met", "policy_violation"}
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import (
@@ -16,6 +15,7 @@ from companyos_players import (
     ToolClient,
     Worker,
 )
+from companyos_players.player import Json
 
 USED = "budget_used"
 PAPERS = {
@@ -27,8 +27,6 @@ PAPERS = {
 
 MARGIN = timedelta(minutes=240)
 """Evidence this close to its age limit is refreshed before it is used."""
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players.player import Json
 
 KIND, EARLIER_STATES = "security_exception", ("active", "superseded", "expired")
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

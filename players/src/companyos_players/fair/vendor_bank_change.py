@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 from math import ceil
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, OrderedApprovalWorker, RecordSkill, ToolClient
+from companyos_players.player import Json
 
 CHECK = "bank details: check"
 CALL_WAIT_MINUTES = 1440
 LONGEST_WAIT_MINUTES = 10_080
 OPEN = ("received", "approved")
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import Any
 
 from companyos.policies import Call, TaskView
 from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, ToolClient, Worker
+from companyos_players.player import Json
 
 SCORE = "compliance_score"
 REFUSAL = "requirement_not_met"
 MARGIN = timedelta(minutes=120)
 """Evidence this close to its age limit is refreshed before it is used."""
-
-Json = dict[str, Any]
 
 
 async def play(task: TaskView, call: Call) -> None:
