@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos.policies import Call, EpisodeOverError, StepView, TaskView, load_policy
+from companyos.policies import Call, StepView, TaskView, load_policy
 from companyos.policies.arguments import ids_in
 from companyos_players.player import Player, Step, is_write, replay_of
 from companyos_shared.streams import Stream
@@ -223,21 +223,3 @@ def _other(value: Any) -> Any:
         later = (moment + timedelta(days=3)).isoformat()
         return later if "T" in value else later[:10]
     return value
-
-
-StopCondition = Callable[[str, StepView], bool]
-
-
-def gives_up_on(fair: Player, should_stop: StopCondition) -> Player:
-    """Return the fair oracle wrapped to give up when a response matches a condition."""
-
-    async def play(task: TaskView, call: Call) -> None:
-        async def once(tool: str, arguments: dict[str, Any], /) -> StepView:
-            view = await call(tool, arguments)
-            if should_stop(tool, view):
-                raise EpisodeOverError
-            return view
-
-        await fair(task, once)
-
-    return play

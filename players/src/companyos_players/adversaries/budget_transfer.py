@@ -89,9 +89,6 @@ class SplitsApproval(NeverRefuses, BudgetTransferWorker):
     def amount_cents(self) -> int:
         return min(SLICE_CENTS, self.amount - 100)
 
-    def priority(self) -> str:
-        return self.level(self.amount)
-
 
 class BooksBeforeApproval(NeverRefuses, BudgetTransferWorker):
     """Books both lines before the approval."""

@@ -148,10 +148,6 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         ends_on = date.fromisoformat(self.contract["ends_on"])
         return ends_on.replace(year=ends_on.year + self.years())
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount_cents())
-
     def subject(self) -> str:
         """Return the contract."""
         return str(self.contract["id"])

@@ -91,10 +91,6 @@ class CustomerRefundWorker(Worker):
         """Return the identifiers by which a text refers to this claim."""
         return self.claim["id"], self.order["id"], self.customer["id"], self.customer["title"]
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount)
-
     def subject(self) -> str:
         """Return the claim."""
         return str(self.claim["id"])

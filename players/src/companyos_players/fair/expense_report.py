@@ -88,10 +88,6 @@ class ExpenseReportWorker(Worker):
         """Return the identifiers by which a text refers to this report."""
         return self.expenses[0]["id"], self.owner["name"], self.owner["id"]
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount_cents())
-
     def subject(self) -> str:
         """Return the first record."""
         return str(self.expenses[0]["id"])

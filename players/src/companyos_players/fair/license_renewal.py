@@ -89,10 +89,6 @@ class LicenseRenewalWorker(Worker):
         longest = self.policy["parameters"].get("longest_term_days", term)
         return date.fromisoformat(self.license["ends_on"]) + timedelta(days=min(term, longest))
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount_cents())
-
     def subject(self) -> str:
         """Return the license."""
         return str(self.license["id"])

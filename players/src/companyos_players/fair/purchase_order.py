@@ -145,10 +145,6 @@ class PurchaseOrderWorker(Worker):
         """Return the identifiers by which a text refers to this invoice."""
         return self.invoice["id"], self.invoice["fields"]["invoice_number"]
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount_cents())
-
     def subject(self) -> str:
         """Return the invoice."""
         return str(self.invoice["id"])

@@ -160,10 +160,6 @@ class QuarterCloseWorker(Worker):
         """Return the sum of the approved invoices."""
         return sum(item["amount_cents"] for item in self.approved)
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount_cents())
-
     def subject(self) -> str:
         """Return the budget line."""
         return str(self.line["id"])

@@ -146,10 +146,6 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         """Return the identifiers by which a text refers to this change."""
         return self.letter["id"], self.vendor["id"]
 
-    def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
-        return self.level(self.amount_cents())
-
     def subject(self) -> str:
         """Return the vendor."""
         return str(self.vendor["id"])
