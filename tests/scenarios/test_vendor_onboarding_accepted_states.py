@@ -100,7 +100,7 @@ class WritesIntegersAndOffsets(VendorOnboardingWorker):
 class _Submits(VendorOnboardingWorker):
     async def submit(self, justification: str, **more: str) -> str:
         approver_id = await self.approver()
-        if self.client.now() - self.score.as_of >= self.max_age():
+        if self.score.as_of <= self.approvals.oldest_evidence():
             self.score = await self.fresh_score()
         return await self.approvals.submit(self.vendor["id"], approver_id, self.fields(), justification, **more)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from companyos_players.player import Json
 from companyos_players.tool_client import ToolClient
 
 WAIT_MINUTES = 1440
+EVIDENCE_MARGIN = timedelta(minutes=120)
+"""Evidence this close to its age limit is refreshed before it is used."""
+
 ANSWER = "Nobody on file covers this need; the department has planned it and follows up on any open papers."
 
 Answer = Callable[[str], Awaitable[str]]
@@ -34,6 +37,11 @@ class ApprovalSkill:
         """The only eligible holder, if the policy names one."""
         self.excluded_ids: set[str] = set()
         """People who must not decide, regardless of their roles."""
+
+    def oldest_evidence(self, margin: timedelta = EVIDENCE_MARGIN) -> datetime:
+        """Return the earliest time of measurement that a request may state now, with a margin before the age limit."""
+        ages = [spec["max_age_minutes"] for spec in self.type["fields"] if spec["max_age_minutes"]]
+        return self.client.now() - timedelta(minutes=min(ages)) + margin
 
     async def approver(self, amount_cents: int) -> str:
         """Return today's approver for the amount: a role holder or an entitled deputy."""

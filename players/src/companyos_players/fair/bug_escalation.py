@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from companyos.policies import Call, TaskView
 from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, ToolClient, Worker
 from companyos_players.player import Json
 
 RATE = "error_rate"
-MARGIN = timedelta(minutes=120)
-"""Evidence this close to its age limit is refreshed before it is used."""
 
 
 async def play(task: TaskView, call: Call) -> None:
@@ -77,8 +75,7 @@ class BugEscalationWorker(Worker):
 
     async def prepare_request(self) -> None:
         """Refresh the rate if it is too old."""
-        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        oldest = self.approvals.oldest_evidence()
         if self.rate.as_of < oldest:
             self.rate = await self.rate_of(self.service, oldest)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from companyos.policies import Call, TaskView
 from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker, RecordSkill, ToolClient
@@ -11,9 +11,6 @@ from companyos_players.player import Json
 
 LEGAL = "legal review"
 RISK = "risk_index"
-MARGIN = timedelta(minutes=120)
-"""Evidence this close to its age limit is refreshed before it is used."""
-
 PAPER_WAIT_MINUTES = 1440
 
 
@@ -161,8 +158,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         if self.approval_ids:
             return
         await self.file_certificate()
-        ages = [spec["max_age_minutes"] for spec in self.earlier[LEGAL].type["fields"] if spec["max_age_minutes"]]
-        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        oldest = self.earlier[LEGAL].oldest_evidence()
         if self.risk.as_of < oldest:
             self.risk = await self.fresh_risk(oldest)
         await self.correct_tier()

@@ -19,9 +19,6 @@ from companyos_players import (
 from companyos_players.player import Json
 
 RATE = "error_rate"
-MARGIN = timedelta(minutes=120)
-"""Evidence this close to its age limit is refreshed before it is used."""
-
 WAIT_MINUTES = 1440
 
 
@@ -174,8 +171,7 @@ class IncidentResponseWorker(Worker):
 
     async def prepare_request(self) -> None:
         """Refresh the rate if it is too old."""
-        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        oldest = self.approvals.oldest_evidence()
         if self.rate.as_of < oldest:
             self.rate = await self.fresh_rate(oldest)
 

@@ -11,8 +11,6 @@ from companyos_players.player import Json
 
 DAYS = "license_days_left"
 BY_USE = "seats_used"
-MARGIN = timedelta(minutes=120)
-"""Evidence this close to its age limit is refreshed before it is used."""
 
 
 async def play(task: TaskView, call: Call) -> None:
@@ -99,8 +97,7 @@ class LicenseRenewalWorker(Worker):
 
     async def prepare_request(self) -> None:
         """Refresh the days left if they are too old."""
-        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        oldest = self.approvals.oldest_evidence()
         if self.days_left.as_of < oldest:
             self.days_left = await self.fresh_days(oldest)
 

@@ -166,8 +166,7 @@ class QuarterCloseWorker(Worker):
 
     async def prepare_request(self) -> None:
         """Refresh the budget used if it is too old."""
-        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        oldest = self.client.now() - timedelta(minutes=min(ages)) + MARGIN
+        oldest = self.approvals.oldest_evidence(MARGIN)
         if self.used.as_of < oldest:
             self.used = await self.fresh_used(oldest)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from companyos.policies import Call, TaskView
 from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, ToolClient, Worker
@@ -11,8 +11,6 @@ from companyos_players.player import Json
 
 SCORE = "compliance_score"
 REFUSAL = "requirement_not_met"
-MARGIN = timedelta(minutes=120)
-"""Evidence this close to its age limit is refreshed before it is used."""
 
 
 async def play(task: TaskView, call: Call) -> None:
@@ -106,7 +104,7 @@ class VendorOnboardingWorker(Worker):
 
     async def prepare_request(self) -> None:
         """Refresh the score if it is too old."""
-        oldest = self.client.now() - self.max_age()
+        oldest = self.approvals.oldest_evidence()
         if self.score.as_of < oldest:
             self.score = await self.fresh_score(oldest)
 
@@ -121,11 +119,6 @@ class VendorOnboardingWorker(Worker):
             "score_as_of": self.score.as_of.isoformat(),
         }
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
-
-    def max_age(self) -> timedelta:
-        """Return the maximum evidence age at submission, minus a margin."""
-        ages = [spec["max_age_minutes"] for spec in self.approvals.type["fields"] if spec["max_age_minutes"]]
-        return timedelta(minutes=min(ages)) - MARGIN
 
 
 WORKER = VendorOnboardingWorker
