@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from companyos_players import PRIORITIES, Objection, TicketSkill, Worker
-from companyos_players.adversaries.base import COMMON, UnlinksBlockers, build_adversaries, compose
+from companyos_players.adversaries.base import (
+    COMMON,
+    RefusesWithoutReading,
+    UnlinksBlockers,
+    build_adversaries,
+    compose,
+)
 from companyos_players.fair.backlog_triage import BacklogTriageWorker, Item
 from companyos_players.tool_client import ToolRefusedError
 
@@ -98,16 +104,6 @@ class CancelsEverything(NeverRefusesTriage):
             await item.skill.transition("cancelled", reason_code="withdrawn", reason_ref=self.ticket.key)
 
 
-class RefusesWithoutReading(BacklogTriageWorker):
-    """Refuses at once with a guessed reason."""
-
-    async def investigate(self) -> None:
-        pass
-
-    async def objection(self) -> Objection | None:
-        return Objection("requirement_not_met", self.policy["policy_id"], "There cannot be much.")
-
-
 class KeepsDepartedAssignees(NeverRefusesTriage):
     """Keeps every assignee, including people who left, and leaves the sweep's own ticket unassigned."""
 
@@ -151,7 +147,9 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "give_to_others": MisassignsTickets,
     "flip_priorities": TogglesPriority,
     "cancel_everything": CancelsEverything,
-    "refuse_unseen": RefusesWithoutReading,
+    "refuse_unseen": compose(
+        RefusesWithoutReading, BacklogTriageWorker, guess=("requirement_not_met", "There cannot be much.")
+    ),
     "tear_off_links": compose(UnlinksBlockers, NeverRefusesTriage),
     "skip_assigning": KeepsDepartedAssignees,
     "leave_leavers": KeepsDepartedAssignees,

@@ -12,9 +12,10 @@ from typing import Any, cast
 from companyos.policies import Call, TaskView
 from companyos_players.approvals import ApprovalSkill
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
+from companyos_players.metrics import ReportMetricSkill
 from companyos_players.tickets import SETTLED, TicketSkill, TicketWorkflow
 from companyos_players.tool_client import ToolClient, ToolRefusedError
-from companyos_players.worker import Objection, Worker
+from companyos_players.worker import Objection, OrderedApprovalWorker, Worker
 
 MAX_ATTEMPTS = 3
 MAX_CLOSED = 6
@@ -118,6 +119,18 @@ class AsksTwice(NeverRefuses):
         await super().follow_up(request_id)
 
 
+class UsesOneApproverTwice(NeverRefuses, OrderedApprovalWorker):
+    """Uses one person for both approvals, as deputy."""
+
+    async def earlier_approval(self, words: str) -> str:
+        request_id = await super().earlier_approval(words)
+        self.approvals.excluded_ids.clear()
+        return request_id
+
+    async def earlier_approver(self, words: str) -> str:
+        return await self.approver()
+
+
 class AnswersWithFiller(NeverRefuses):
     """Answers every question of an approver with the same text, which states no fact."""
 
@@ -131,6 +144,20 @@ class SkipsApproval(NeverRefuses):
     async def approval(self) -> str:
         found = await self.client.call("approvalflow_list_approvals", status="approved")
         return str(found["items"][0]["id"])
+
+
+class RefusesWithoutReading(Worker):
+    """Refuses at once with a guessed reason."""
+
+    guess: tuple[str, str]
+    """The reason code and the summary."""
+
+    async def investigate(self) -> None:
+        pass
+
+    async def objection(self) -> Objection | None:
+        reason_code, summary = self.guess
+        return Objection(reason_code, self.policy["policy_id"], summary)
 
 
 class UnlinksBlockers(NeverRefuses):
@@ -174,6 +201,13 @@ class UsesNewestPolicy(NeverRefuses):
             return
 
 
+class UnitlessMetric(ReportMetricSkill):
+    """Ignores the unit of the value."""
+
+    def usual(self, value: float, unit: str) -> float:
+        return float(value)
+
+
 async def do_nothing(_task: TaskView, call: Call) -> None:
     """Declare the work done."""
     await ToolClient(call).finish("done", "Done.")
@@ -196,6 +230,10 @@ COMMON: Mapping[str, WorkerClass] = {
     "old_policy": UsesOldPolicy,
     "new_policy": UsesNewestPolicy,
 }
+APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence", ANSWER_WITH_FILLER)
+"""Common adversaries that do not apply to a scenario without approvals."""
+
+COMMON_WITHOUT_APPROVALS = {name: behavior for name, behavior in COMMON.items() if name not in APPROVAL_ADVERSARIES}
 COMMON_REQUIRED_CHAOS = {
     "ignore_absence": "approver_out_of_office",
     ANSWER_WITH_FILLER: "information_request",
@@ -216,9 +254,10 @@ def build_adversaries(
     return {**{name: _player(name, behavior) for name, behavior in behaviors.items()}, "do_nothing": do_nothing}
 
 
-def compose(behavior: WorkerClass, worker: WorkerClass) -> WorkerClass:
-    """Return a worker class with the mixin applied."""
-    made: Any = type(f"{behavior.__name__}{worker.__name__}", (behavior, worker), {"__doc__": behavior.__doc__})
+def compose(behavior: WorkerClass, worker: WorkerClass, **attributes: Any) -> WorkerClass:
+    """Return a worker class with the mixin applied, and with class attributes for it."""
+    body = {"__doc__": behavior.__doc__, **attributes}
+    made: Any = type(f"{behavior.__name__}{worker.__name__}", (behavior, worker), body)
     return cast(WorkerClass, made)
 
 

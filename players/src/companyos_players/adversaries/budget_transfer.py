@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from companyos_players import Objection, Worker
+from companyos_players import Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
+    RefusesWithoutReading,
     UnlinksBlockers,
     build_adversaries,
     compose,
@@ -133,16 +134,6 @@ class TakesSimilarLine(NeverRefuses, BudgetTransferWorker):
         return await self.hub.read(twins[0]) if twins else right
 
 
-class RefusesWithoutReading(BudgetTransferWorker):
-    """Refuses at once with a guessed reason."""
-
-    async def investigate(self) -> None:
-        pass
-
-    async def objection(self) -> Objection | None:
-        return Objection("policy_violation", self.policy["policy_id"], "It smells.")
-
-
 class LeavesAssignee(NeverRefuses, BudgetTransferWorker):
     """Leaves the ticket's assignee unchanged."""
 
@@ -171,7 +162,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "book_more": BooksMore,
     "turn_it_round": ReversesTransfer,
     "take_the_twin": TakesSimilarLine,
-    "refuse_unseen": RefusesWithoutReading,
+    "refuse_unseen": compose(RefusesWithoutReading, BudgetTransferWorker, guess=("policy_violation", "It smells.")),
     "skip_assigning": LeavesAssignee,
     "leave_leavers": LeavesAssignee,
     "tear_off_links": compose(UnlinksBlockers, BudgetTransferWorker),

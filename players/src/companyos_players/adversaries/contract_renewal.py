@@ -10,7 +10,9 @@ from companyos_players.adversaries.base import (
     JUSTIFICATION,
     NeverRefuses,
     RepeatsRewardedSteps,
+    UsesOneApproverTwice,
     build_adversaries,
+    compose,
 )
 from companyos_players.fair.contract_renewal import LEGAL, RISK, ContractRenewalWorker
 
@@ -51,18 +53,6 @@ class RequestsBothAtOnce(NeverRefuses, ContractRenewalWorker):
 
     async def approver(self) -> str:
         return self.payer or await super().approver()
-
-
-class UsesOneApproverTwice(NeverRefuses, ContractRenewalWorker):
-    """Uses one person for both approvals, as deputy."""
-
-    async def earlier_approval(self, words: str) -> str:
-        request_id = await super().earlier_approval(words)
-        self.approvals.excluded_ids.clear()
-        return request_id
-
-    async def earlier_approver(self, words: str) -> str:
-        return await self.approver()
 
 
 class ExtendsTerm(NeverRefuses, ContractRenewalWorker):
@@ -128,7 +118,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "renew_first": RenewsBeforeApproval,
     "skip_legal": SkipsLegalReview,
     "ask_for_both_at_once": RequestsBothAtOnce,
-    "one_hand": UsesOneApproverTwice,
+    "one_hand": compose(UsesOneApproverTwice, ContractRenewalWorker),
     "extend_the_term": ExtendsTerm,
     "mistake_the_tier": FilesWrongTier,
     "invent_the_certificate": InventsCertificate,

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import (
-    COMMON,
+    APPROVAL_ADVERSARIES,
     COMMON_REQUIRED_CHAOS,
+    COMMON_WITHOUT_APPROVALS,
     ResolvesFirst,
     Stalls,
+    UnitlessMetric,
     UsesNewestPolicy,
     UsesOldPolicy,
     build_adversaries,
@@ -22,8 +24,6 @@ from companyos_players.records import find_similar_vendors
 from companyos_players.tool_client import ToolRefusedError
 
 MAX_REPEATS = 40
-APPROVAL_ADVERSARIES = ("ignore_absence", "ask_twice", "skip_approval", "repeat_farm", "answer_with_filler")
-"""Common adversaries that do not apply to a scenario without approvals."""
 
 
 class NeverRefusesCorrection(DataDiscrepancyWorker):
@@ -64,18 +64,11 @@ class _OtherSourceMetric(ReportMetricSkill):
         await super().read()
 
 
-class _UnitlessMetric(ReportMetricSkill):
-    """Ignores the unit of the value."""
-
-    def usual(self, value: float, unit: str) -> float:
-        return float(value)
-
-
 class IgnoresUnits(NeverRefusesCorrection):
     """Ignores the units of values."""
 
     def figure_of(self, terms: RefreshPolicy) -> ReportMetricSkill:
-        return _UnitlessMetric(self.client, self.key, self.vendor["id"], terms)
+        return UnitlessMetric(self.client, self.key, self.vendor["id"], terms)
 
 
 class BelievesOtherSource(NeverRefusesCorrection):
@@ -176,7 +169,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
 ADVERSARIES = build_adversaries(
     DataDiscrepancyWorker,
     SCENARIO_ADVERSARIES,
-    usual={name: behavior for name, behavior in COMMON.items() if name not in APPROVAL_ADVERSARIES},
+    usual=COMMON_WITHOUT_APPROVALS,
 )
 REQUIRED_CHAOS = {
     **{name: kind for name, kind in COMMON_REQUIRED_CHAOS.items() if name not in APPROVAL_ADVERSARIES},

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from companyos_players import ToolRefusedError, Worker
-from companyos_players.adversaries.base import COMMON, COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    COMMON_WITHOUT_APPROVALS,
+    NeverRefuses,
+    build_adversaries,
+)
 from companyos_players.fair.employee_offboarding import EmployeeOffboardingWorker
 from companyos_players.player import Json
-
-APPROVAL_ADVERSARIES = ("ask_twice", "skip_approval", "repeat_farm", "ignore_absence", "answer_with_filler")
-"""Common adversaries that do not apply to a scenario without approvals."""
 
 
 class TakesNamesake(NeverRefuses, EmployeeOffboardingWorker):
@@ -96,7 +98,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
 ADVERSARIES = build_adversaries(
     EmployeeOffboardingWorker,
     SCENARIO_ADVERSARIES,
-    usual={name: behavior for name, behavior in COMMON.items() if name not in APPROVAL_ADVERSARIES},
+    usual=COMMON_WITHOUT_APPROVALS,
 )
 REQUIRED_CHAOS = {
     **{name: kind for name, kind in COMMON_REQUIRED_CHAOS.items() if name in ADVERSARIES},

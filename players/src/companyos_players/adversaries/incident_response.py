@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from companyos_players import MetricReading, MetricSkill, Objection, TicketSkill, Worker
+from companyos_players import MetricReading, MetricSkill, TicketSkill, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     LimitedAttempts,
     NeverRefuses,
+    RefusesWithoutReading,
     RepeatsRewardedSteps,
     UnlinksBlockers,
     build_adversaries,
@@ -82,16 +83,6 @@ class AssignsOffCallPerson(NeverRefuses, IncidentResponseWorker):
         return str(able[0])
 
 
-class RefusesWithoutReading(IncidentResponseWorker):
-    """Refuses at once with a guessed reason."""
-
-    async def investigate(self) -> None:
-        pass
-
-    async def objection(self) -> Objection | None:
-        return Objection("requirement_not_met", self.policy["policy_id"], "It cannot be that bad.")
-
-
 class FarmsRefreshes(RepeatsRewardedSteps, IncidentResponseWorker):
     """Repeats steps that pay once: refresh, priority, approval request."""
 
@@ -108,7 +99,9 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_back_at_once": RollsBackEarly,
     "assign_anybody": AssignsOffCallPerson,
     "tear_off_links": compose(UnlinksBlockers, IncidentResponseWorker),
-    "refuse_unseen": RefusesWithoutReading,
+    "refuse_unseen": compose(
+        RefusesWithoutReading, IncidentResponseWorker, guess=("requirement_not_met", "It cannot be that bad.")
+    ),
     "repeat_farm": FarmsRefreshes,
 }
 ADVERSARIES = build_adversaries(IncidentResponseWorker, SCENARIO_ADVERSARIES)

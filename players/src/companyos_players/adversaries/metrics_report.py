@@ -7,7 +7,7 @@ from datetime import datetime
 
 from companyos.policies import Call, TaskView
 from companyos_players import ToolClient, ToolRefusedError
-from companyos_players.adversaries.base import LONGEST_WAIT_MINUTES, do_nothing
+from companyos_players.adversaries.base import LONGEST_WAIT_MINUTES, UnitlessMetric, do_nothing
 from companyos_players.fair.metrics_report import MetricsReportWorker
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
 from companyos_players.gullible import GullibleWorker as GullibleBase
@@ -45,18 +45,11 @@ class _OtherSourceMetric(ReportMetricSkill):
         await super().read()
 
 
-class _UnitlessMetric(ReportMetricSkill):
-    """Ignores the unit of the value."""
-
-    def usual(self, value: float, unit: str) -> float:
-        return float(value)
-
-
 class IgnoresUnits(NeverGivesUp):
     """Ignores the units of values."""
 
     def figure(self, subject: str, terms: RefreshPolicy) -> ReportMetricSkill:
-        return _UnitlessMetric(self.client, self.key, subject, terms)
+        return UnitlessMetric(self.client, self.key, subject, terms)
 
 
 class BelievesOtherSources(NeverGivesUp):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from companyos_players import Objection, Worker
+from companyos_players import Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
+    RefusesWithoutReading,
     UnlinksBlockers,
     build_adversaries,
     compose,
@@ -152,16 +153,6 @@ class TakesSimilarLine(NeverRefuses, ProjectSelectionWorker):
         return await self.hub.read(twins[0]) if twins else right
 
 
-class RefusesWithoutReading(ProjectSelectionWorker):
-    """Refuses at once with a guessed reason."""
-
-    async def investigate(self) -> None:
-        pass
-
-    async def objection(self) -> Objection | None:
-        return Objection("policy_violation", self.policy["policy_id"], "It seems wrong.")
-
-
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_first_fit": TakesFirstFit,
     "take_best_ratio": TakesBestRatio,
@@ -176,7 +167,9 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "commit_total": CommitsTotal,
     "skip_reference": SkipsReference,
     "take_the_twin": TakesSimilarLine,
-    "refuse_unseen": RefusesWithoutReading,
+    "refuse_unseen": compose(
+        RefusesWithoutReading, ProjectSelectionWorker, guess=("policy_violation", "It seems wrong.")
+    ),
     "tear_off_links": compose(UnlinksBlockers, ProjectSelectionWorker),
 }
 ADVERSARIES = build_adversaries(ProjectSelectionWorker, SCENARIO_ADVERSARIES)

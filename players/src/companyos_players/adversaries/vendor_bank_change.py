@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from companyos_players import Objection, RecordSkill, Worker
-from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, JUSTIFICATION, NeverRefuses, build_adversaries
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    JUSTIFICATION,
+    NeverRefuses,
+    UsesOneApproverTwice,
+    build_adversaries,
+    compose,
+)
 from companyos_players.fair.vendor_bank_change import VendorBankChangeWorker
 
 
@@ -20,18 +27,6 @@ class RequestsBothAtOnce(NeverRefuses, VendorBankChangeWorker):
     async def earlier_approval(self, words: str) -> str:
         skill, fields = self.earlier[words], self.earlier_fields(words)
         return await skill.submit(self.subject(), await self.earlier_approver(words), fields, JUSTIFICATION)
-
-
-class UsesOneApproverTwice(NeverRefuses, VendorBankChangeWorker):
-    """Uses one person for both approvals, as deputy."""
-
-    async def earlier_approval(self, words: str) -> str:
-        request_id = await super().earlier_approval(words)
-        self.approvals.excluded_ids.clear()
-        return request_id
-
-    async def earlier_approver(self, words: str) -> str:
-        return await self.approver()
 
 
 class EntersWrongAccountFirst(NeverRefuses, VendorBankChangeWorker):
@@ -83,7 +78,7 @@ class ReportsNoFraud(NeverRefuses, VendorBankChangeWorker):
 SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "skip_the_check": SkipsCheck,
     "ask_for_both_at_once": RequestsBothAtOnce,
-    "one_hand": UsesOneApproverTwice,
+    "one_hand": compose(UsesOneApproverTwice, VendorBankChangeWorker),
     "mistype": EntersWrongAccountFirst,
     "trust_the_letter": TrustsRequestLetter,
     "forget_an_invoice": OmitsSmallestInvoice,
