@@ -50,7 +50,7 @@ def test_a_row_can_be_read_as_of_a_step() -> None:
     builder = _builder()
     builder.put("desk", "notes", "1", text="first")
     builder.put("desk", "notes", "1", text="second")
-    texts = [builder.evidence.row_at("desk", "notes", "1", step) for step in (0, 1, 2, 9)]
+    texts = [builder.evidence.row("desk", "notes", "1", step) for step in (0, 1, 2, 9)]
     assert [row and row["text"] for row in texts] == ["water", "first", "second", "second"]
 
 

@@ -98,8 +98,8 @@ def compute_diff(episode: Episode, first: int, last: int | None) -> EpisodeDiff:
     for service in evidence.services():
         for table in sorted({change.table for change in evidence.changes(service)}):
             for key in sorted(evidence.changed_keys(service, table)):
-                before = evidence.row_at(service, table, key, first)
-                after = evidence.row_at(service, table, key, end)
+                before = evidence.row(service, table, key, first)
+                after = evidence.row(service, table, key, end)
                 if before != after:
                     rows = services.setdefault(service, {}).setdefault(table, {})
                     rows[key] = RowDiff(before=before, after=after)

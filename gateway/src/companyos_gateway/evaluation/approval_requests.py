@@ -51,7 +51,7 @@ class ApprovalAuthority:
         if self._holds_role(person_id, day):
             return True
         keys = evidence.table(row_views.APPROVALFLOW, "delegations")
-        rows = (evidence.row_at(row_views.APPROVALFLOW, "delegations", key, step) for key in keys)
+        rows = (evidence.row(row_views.APPROVALFLOW, "delegations", key, step) for key in keys)
         return any(self._is_deputy(row_views.parse_delegation(row), person_id, now) for row in rows if row is not None)
 
     def authorized_people(self, evidence: Evidence, requester_id: str, step: int, now: datetime) -> list[str]:

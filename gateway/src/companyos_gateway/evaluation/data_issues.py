@@ -41,7 +41,7 @@ def is_true_issue(evidence: Evidence, report: Change, subjects: Collection[str],
         (step, at, metric)
         for metric_id in subjects
         for step, at in _last_moments(evidence, metric_id, report)
-        if (metric := evidence.row_at(row_views.DATAHUB, "metrics", metric_id, step)) is not None
+        if (metric := evidence.row(row_views.DATAHUB, "metrics", metric_id, step)) is not None
         and row["subject"] in (metric_id, metric["source_id"])
     ]
     if row["kind"] == "stale":
@@ -68,7 +68,7 @@ def _is_stale(evidence: Evidence, metric: Row, now: datetime) -> bool:
 def _is_conflicting(evidence: Evidence, metric: Row, step: int) -> bool:
     """Return whether another source has a different value of the same figure."""
     rows = (
-        evidence.row_at(row_views.DATAHUB, "metrics", key, step) for key in evidence.table(row_views.DATAHUB, "metrics")
+        evidence.row(row_views.DATAHUB, "metrics", key, step) for key in evidence.table(row_views.DATAHUB, "metrics")
     )
     return any(
         all(row[name] == metric[name] for name in ("key", "subject", "unit"))

@@ -68,7 +68,7 @@ class RequestCancelled:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the request is cancelled for the reason, now or as of `step`."""
-        request = _request(evidence, self.request_id, step)
+        request = evidence.request(self.request_id, step)
         if request is None or request.status != "cancelled":
             return False
         return self.reason.matches(request.reason_code, request.reason_ref)
@@ -102,7 +102,7 @@ class RequestWithdrawn:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the request is withdrawn, now or as of `step`."""
-        request = _request(evidence, self.request_id, step)
+        request = evidence.request(self.request_id, step)
         return request is not None and request.status == "withdrawn"
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
@@ -134,7 +134,7 @@ class RequestEscalated:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the agent escalated to an authorized person with a reason, and the request was not ended."""
-        request, change = _request(evidence, self.request_id, step), self._last_escalation(evidence, step)
+        request, change = evidence.request(self.request_id, step), self._last_escalation(evidence, step)
         if (
             request is None
             or change is None
@@ -202,8 +202,7 @@ class DelegationRevoked:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the delegation is revoked, now or as of `step`."""
-        row = evidence.row(APPROVALFLOW, "delegations", self.delegation_id)
-        row = row if step is None else evidence.row_at(APPROVALFLOW, "delegations", self.delegation_id, step)
+        row = evidence.row(APPROVALFLOW, "delegations", self.delegation_id, step)
         return row is not None and row_views.parse_delegation(row).revoked_at is not None
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
@@ -267,13 +266,7 @@ class CertificateOnFile:
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the certificate is on file, now or as of `step`."""
-        keys = evidence.table(DATAHUB, "certificates")
-        rows = (
-            evidence.row(DATAHUB, "certificates", key)
-            if step is None
-            else evidence.row_at(DATAHUB, "certificates", key, step)
-            for key in keys
-        )
+        rows = (evidence.row(DATAHUB, "certificates", key, step) for key in evidence.table(DATAHUB, "certificates"))
         expected = (self.vendor_id, self.kind, self.expires_on)
         return any(row and (row["vendor_id"], row["kind"], row["expires_on"]) == expected for row in rows)
 
@@ -350,12 +343,6 @@ class EntityGoals:
                 yield goal.row_path
 
 
-def _request(evidence: Evidence, request_id: str, step: int | None) -> row_views.RequestView | None:
-    row = evidence.row(APPROVALFLOW, "requests", request_id)
-    row = row if step is None else evidence.row_at(APPROVALFLOW, "requests", request_id, step)
-    return None if row is None else row_views.parse_request(row)
-
-
 def _request_mismatch(evidence: Evidence, request_id: str, expected: str, *columns: str) -> Mismatch:
     found = format_columns(evidence.row(APPROVALFLOW, "requests", request_id), columns)
     step = deciding_step(evidence.row_changes(APPROVALFLOW, "requests", request_id), *columns)
@@ -363,5 +350,5 @@ def _request_mismatch(evidence: Evidence, request_id: str, expected: str, *colum
 
 
 def _is_final(evidence: Evidence, request_id: str) -> bool:
-    request = _request(evidence, request_id, None)
+    request = evidence.request(request_id)
     return request is not None and request.status in row_views.FINAL_REQUEST_STATUSES

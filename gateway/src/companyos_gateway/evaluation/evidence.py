@@ -174,15 +174,13 @@ class Evidence:
         self._note(("known", entity))
         return self._knowledge.last_shown(entity, before=before)
 
-    def row(self, service: str, table: str, key: str) -> Row | None:
-        """Return the row as it is now."""
-        changed = self.row_changes(service, table, key)
-        return changed[-1].after if changed else self._initial_row(service, table, key)
-
-    def row_at(self, service: str, table: str, key: str, step: int) -> Row | None:
-        """Return the row as it was after the step."""
+    def row(self, service: str, table: str, key: str, step: int | None = None) -> Row | None:
+        """Return the row as it is now, or as it was after `step`."""
+        changes = self.row_changes(service, table, key)
+        if step is None:
+            return changes[-1].after if changes else self._initial_row(service, table, key)
         row = self._initial_row(service, table, key)
-        for change in self.row_changes(service, table, key):
+        for change in changes:
             if change.step > step:
                 break
             row = change.after
@@ -301,8 +299,18 @@ class Evidence:
 
     def metric_at(self, metric_id: str, step: int) -> row_views.MetricView | None:
         """Return the metric as it was after the step."""
-        row = self.row_at(row_views.DATAHUB, "metrics", metric_id, step)
+        row = self.row(row_views.DATAHUB, "metrics", metric_id, step)
         return None if row is None else row_views.parse_metric(row)
+
+    def request(self, request_id: str, step: int | None = None) -> row_views.RequestView | None:
+        """Return the approval request as it is now, or as it was after `step`."""
+        row = self.row(row_views.APPROVALFLOW, "requests", request_id, step)
+        return None if row is None else row_views.parse_request(row)
+
+    def was_approved(self, request_id: str, step: int) -> bool:
+        """Return whether the request was approved as of the step."""
+        row = self.row(row_views.APPROVALFLOW, "requests", request_id, step)
+        return row is not None and row["status"] == "approved"
 
     def submitted_requests(self, requester_id: str) -> list[row_views.RequestView]:
         """Return the requests that the person has submitted since the start, as they are now."""

@@ -76,9 +76,8 @@ class VendorGoal:
         for change in evidence.row_changes(row_views.DATAHUB, "vendors", self.vendor_id):
             if not is_touched(change, self.columns):
                 continue
-            row = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
             is_early = self.not_before is not None and change.at.date() < self.not_before
-            if is_early or row is None or row_views.parse_request(row).status != "approved":
+            if is_early or not evidence.was_approved(request_id, change.step):
                 return change.step
         return None
 
@@ -109,7 +108,7 @@ class RecordGoal:
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return a mismatch for the first wrong column or field, None if all are right."""
-        first = evidence.row_at(row_views.DATAHUB, "records", self.record_id, 0)
+        first = evidence.row(row_views.DATAHUB, "records", self.record_id, 0)
         expected = {"id": self.record_id} if first is None else self._expected(first, request_id)
         row_key = (row_views.DATAHUB, "records", self.record_id)
         return find_row_mismatch(evidence, *row_key, expected, step=step)
@@ -131,10 +130,8 @@ class RecordGoal:
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
         """Return the step of the first change that needed the approval but preceded it, None if there is none."""
         for change in evidence.row_changes(row_views.DATAHUB, "records", self.record_id):
-            if not self._is_gated_change(change.before, change.after):
-                continue
-            request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
-            if request is None or row_views.parse_request(request).status != "approved":
+            is_gated = self._is_gated_change(change.before, change.after)
+            if is_gated and not evidence.was_approved(request_id, change.step):
                 return change.step
         return None
 
@@ -181,10 +178,8 @@ class TicketResolved:
         """Return the step that resolved the ticket before the request was approved, None if none did."""
         for change in evidence.row_changes(row_views.TICKETDESK, "tickets", self.key):
             is_end = change.after is not None and change.after["status"] == "resolved"
-            if is_end and change.cause is not None:
-                request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
-                if request is None or row_views.parse_request(request).status != "approved":
-                    return change.step
+            if is_end and change.cause is not None and not evidence.was_approved(request_id, change.step):
+                return change.step
         return None
 
     @property
@@ -204,7 +199,7 @@ def source_once_record_holds(
     """Return the source of a value that is valid once the record has the expected fields; before, no value matches."""
 
     def value(evidence: Evidence, step: int) -> Any:
-        row = evidence.row_at(row_views.DATAHUB, "records", record_id, step)
+        row = evidence.row(row_views.DATAHUB, "records", record_id, step)
         held: Mapping[str, Any] = {} if row is None else row["fields"]
         return (
             allowed_value if all(is_equivalent(held.get(name), one) for name, one in expected.items()) else _UNMATCHABLE

@@ -92,7 +92,7 @@ class MetricChecks:
             jobs = (
                 row_views.parse_refresh_job(row)
                 for key in evidence.changed_keys(row_views.DATAHUB, "refresh_jobs")
-                if (row := evidence.row_at(row_views.DATAHUB, "refresh_jobs", key, moment.step - 1)) is not None
+                if (row := evidence.row(row_views.DATAHUB, "refresh_jobs", key, moment.step - 1)) is not None
             )
             return sum(job.metric_id == self.spec.metric_id and job.status == "failed" for job in jobs) >= count
 
@@ -126,7 +126,7 @@ def sum_source(record_ids: Collection[str], name: str, *, state: str) -> FieldSo
     """Return the sum of a field over records as a system of record; None until all of them are in the state."""
 
     def total(evidence: Evidence, step: int) -> int | float | None:
-        rows = [evidence.row_at(row_views.DATAHUB, "records", record_id, step) for record_id in record_ids]
+        rows = [evidence.row(row_views.DATAHUB, "records", record_id, step) for record_id in record_ids]
         values = [row["fields"][name] for row in rows if row is not None and row["state"] == state]
         return sum(values) if len(values) == len(rows) else None
 

@@ -117,7 +117,7 @@ def find_row_mismatch(
     spelled as a page shows them.
     """
     row_key = (service, table, key)
-    row = evidence.row(*row_key) if step is None else evidence.row_at(*row_key, step)
+    row = evidence.row(*row_key, step)
     for column, value in expected.items():
         held = None if row is None else row.get(column)
         if column == "fields":

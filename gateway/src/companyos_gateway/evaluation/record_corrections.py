@@ -80,12 +80,7 @@ class MetricReported:
 
     def _count(self, evidence: Evidence, step: int | None) -> int:
         keys = evidence.changed_keys(DATAHUB, "data_issues")
-        rows = [
-            evidence.row(DATAHUB, "data_issues", key)
-            if step is None
-            else evidence.row_at(DATAHUB, "data_issues", key, step)
-            for key in keys
-        ]
+        rows = [evidence.row(DATAHUB, "data_issues", key, step) for key in keys]
         return sum(1 for row in rows if row is not None and self._reports_metric(row_views.parse_issue(row)))
 
     def allowances(self) -> Iterable[Allowance]:

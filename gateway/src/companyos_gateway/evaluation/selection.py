@@ -32,12 +32,7 @@ class ValidSelection:
 
     def selected(self, evidence: Evidence, *, step: int | None = None) -> frozenset[str]:
         """Return the ids of the selected records, now or as of `step`."""
-        rows = (
-            evidence.row(row_views.DATAHUB, "records", one)
-            if step is None
-            else evidence.row_at(row_views.DATAHUB, "records", one, step)
-            for one in self.record_ids
-        )
+        rows = (evidence.row(row_views.DATAHUB, "records", one, step) for one in self.record_ids)
         return frozenset(row["id"] for row in rows if row is not None and row["state"] == self.state)
 
     def sum(self, evidence: Evidence, field: str | None, step: int) -> int | None:
@@ -48,7 +43,7 @@ class ValidSelection:
         selected = self.selected(evidence, step=step)
         if self.find_breach(selected) is not None:
             return None
-        rows = [evidence.row_at(row_views.DATAHUB, "records", one, step) for one in selected]
+        rows = [evidence.row(row_views.DATAHUB, "records", one, step) for one in selected]
         return sum(1 if field is None else int(row["fields"][field]) for row in rows if row is not None)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:

@@ -111,8 +111,7 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         if before is None:
             return False
         made = evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
-        row = evidence.row_at(row_views.APPROVALFLOW, "requests", before.id, made.step)
-        return row is not None and row_views.parse_request(row).status == "approved"
+        return evidence.was_approved(before.id, made.step)
 
     def is_stage_submitted(self, evidence: Evidence, *, stage_index: int) -> bool:
         """Return whether a stage has a valid active request."""
@@ -169,10 +168,7 @@ def approved_request_source(rules: RequestChecks) -> FieldSource:
     """Return the id of the approved request of an earlier stage, as the system of record of a field."""
 
     def approved_id(evidence: Evidence, step: int) -> str | None:
-        for request in rules.requests(evidence):
-            row = evidence.row_at(row_views.APPROVALFLOW, "requests", request.id, step)
-            if row is not None and row_views.parse_request(row).status == "approved":
-                return request.id
-        return None
+        requests = rules.requests(evidence)
+        return next((request.id for request in requests if evidence.was_approved(request.id, step)), None)
 
     return approved_id

@@ -184,7 +184,7 @@ def _order_check(key: str, predecessor: Remark) -> Check:
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
         for end in _ends(evidence, key):
-            row = evidence.row_at(TICKETDESK, "tickets", predecessor.key, end.step)
+            row = evidence.row(TICKETDESK, "tickets", predecessor.key, end.step)
             if end.at >= predecessor.binding_from and (row is None or row["status"] not in ENDED):
                 found = f"status: {(end.after or {})['status']} before that"
                 path = row_path(TICKETDESK, "tickets", key)
@@ -214,10 +214,8 @@ def _report_check(key: str, reported: Remark, agent_id: str, type_keys: Collecti
         ticket = evidence.ticket(reported.key)
         reference = None if ticket is None else ticket.approval_ref
         is_foreign = any(_type_of(evidence, one) not in type_keys for one in named)
-        if reference in named and not is_foreign:
-            request = evidence.row_at(APPROVALFLOW, "requests", reference, named[reference])
-            if request is not None and request["status"] == "approved":
-                return None
+        if reference in named and not is_foreign and evidence.was_approved(reference, named[reference]):
+            return None
         expected = f"a comment with the ID of the approval that is linked to {reported.key} before the ticket ends"
         found = f"comments that name {list_names(list(named)) or 'no request'}"
         path = row_path(TICKETDESK, "tickets", key)

@@ -117,7 +117,7 @@ class TicketChecks:
         blocker = self.case.blocker
         if blocker is None:
             return None
-        first = evidence.row_at(row_views.TICKETDESK, "tickets", blocker.key, 0) or {}
+        first = evidence.row(row_views.TICKETDESK, "tickets", blocker.key, 0) or {}
         statuses = first.get("status"), "resolved"
         return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", blocker.key, {"status": statuses})
 
@@ -150,8 +150,7 @@ class TicketChecks:
     def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
         """Return which of priority, assignee, checklist and verification were wrong when the ticket was ended."""
         items = (
-            evidence.row_at(row_views.TICKETDESK, "checklist_items", item.id, change.step)
-            for item in self.case.open_items
+            evidence.row(row_views.TICKETDESK, "checklist_items", item.id, change.step) for item in self.case.open_items
         )
         ticket = row_views.parse_ticket(change.after or {})
         was_right = {
@@ -164,9 +163,8 @@ class TicketChecks:
 
     def missing_approval_when_ended(self, evidence: Evidence, change: Change, request_id: str) -> list[str]:
         """Return which of the approval and the link to it were missing when the ticket was ended."""
-        request = evidence.row_at(row_views.APPROVALFLOW, "requests", request_id, change.step)
         was_right = {
-            "approval": request is not None and row_views.parse_request(request).status == "approved",
+            "approval": evidence.was_approved(request_id, change.step),
             "link to the approval": row_views.parse_ticket(change.after or {}).approval_ref == request_id,
         }
         return [name for name, is_right in was_right.items() if not is_right]

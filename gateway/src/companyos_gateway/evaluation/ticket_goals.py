@@ -43,9 +43,7 @@ class TicketLinked:
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the link exists, now or as of `step`."""
         for key in evidence.changed_keys(TICKETDESK, "links"):
-            row = evidence.row(TICKETDESK, "links", key)
-            row = row if step is None else evidence.row_at(TICKETDESK, "links", key, step)
-            if self._is_shown_by(row):
+            if self._is_shown_by(evidence.row(TICKETDESK, "links", key, step)):
                 return True
         return False
 
@@ -152,8 +150,7 @@ class TicketGoal:
 
     def ticket(self, evidence: Evidence, step: int | None) -> row_views.TicketView:
         """Return the ticket, now or as of `step`."""
-        row = evidence.row(TICKETDESK, "tickets", self.key)
-        row = row if step is None else evidence.row_at(TICKETDESK, "tickets", self.key, step)
+        row = evidence.row(TICKETDESK, "tickets", self.key, step)
         return row_views.MISSING_TICKET if row is None else row_views.parse_ticket(row)
 
     @property
