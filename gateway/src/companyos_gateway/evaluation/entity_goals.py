@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
@@ -29,42 +29,48 @@ from companyos_shared.wire.control import Change
 TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW
 
 
-class EntityGoal(Protocol):
-    """Interface of a goal on one entity."""
+class EntityGoal(ABC):
+    """A goal on one entity."""
 
     @property
+    @abstractmethod
     def row_path(self) -> str:
         """Path of the entity in mismatches and damage."""
-        ...
 
+    @abstractmethod
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the goal is met, now or as of `step`."""
-        ...
 
+    @abstractmethod
     def mismatch(self, evidence: Evidence) -> Mismatch:
         """Return the mismatch of a goal that is not met."""
-        ...
 
+    @abstractmethod
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowances for the entity."""
-        ...
 
     def is_damaged(self, evidence: Evidence) -> bool:
-        """Return whether the entity has irreversibly reached another state."""
-        ...
+        """Return whether the entity has irreversibly reached another state, by default False."""
+        return False
 
 
 @dataclass(frozen=True)
-class RequestCancelled:
-    """Goal: an open request is cancelled with a typed reason."""
+class _RequestGoal(EntityGoal):
+    """A goal on an approval request."""
 
     request_id: str
-    reason: Refusal
 
     @property
     def row_path(self) -> str:
         """Path of the request."""
-        return f"{APPROVALFLOW}.requests[{self.request_id}]"
+        return row_path(APPROVALFLOW, "requests", self.request_id)
+
+
+@dataclass(frozen=True)
+class RequestCancelled(_RequestGoal):
+    """Goal: an open request is cancelled with a typed reason."""
+
+    reason: Refusal
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the request is cancelled for the reason, now or as of `step`."""
@@ -90,15 +96,8 @@ class RequestCancelled:
 
 
 @dataclass(frozen=True)
-class RequestWithdrawn:
+class RequestWithdrawn(_RequestGoal):
     """Goal: the agent's own open request from before the episode is withdrawn."""
-
-    request_id: str
-
-    @property
-    def row_path(self) -> str:
-        """Path of the request."""
-        return f"{APPROVALFLOW}.requests[{self.request_id}]"
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the request is withdrawn, now or as of `step`."""
@@ -120,17 +119,11 @@ class RequestWithdrawn:
 
 
 @dataclass(frozen=True)
-class RequestEscalated:
+class RequestEscalated(_RequestGoal):
     """Goal: an open request is escalated to a person who may decide it, with the fact as reference."""
 
-    request_id: str
     authority: ApprovalAuthority
     references: tuple[str, ...]
-
-    @property
-    def row_path(self) -> str:
-        """Path of the request."""
-        return f"{APPROVALFLOW}.requests[{self.request_id}]"
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the agent escalated to an authorized person with a reason, and the request was not ended."""
@@ -190,7 +183,7 @@ class RequestEscalated:
 
 
 @dataclass(frozen=True)
-class DelegationRevoked:
+class DelegationRevoked(EntityGoal):
     """Goal: a delegation is revoked."""
 
     delegation_id: str
@@ -214,13 +207,9 @@ class DelegationRevoked:
         """Return the allowance for the revocation."""
         yield Allowance(APPROVALFLOW, "delegations", changed_keys([self.delegation_id]), frozenset({"revoked_at"}))
 
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: a delegation has no other final state."""
-        return False
-
 
 @dataclass(frozen=True)
-class EntityInState:
+class EntityInState(EntityGoal):
     """Goal: a record or vendor has its required state; no approval is needed."""
 
     goal: RecordGoal | VendorGoal
@@ -244,13 +233,9 @@ class EntityInState:
         """Return the allowance for the row."""
         yield self.goal.allowance()
 
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: the row can be changed again."""
-        return False
-
 
 @dataclass(frozen=True, kw_only=True)
-class CertificateOnFile:
+class CertificateOnFile(EntityGoal):
     """Goal: a certificate of a vendor is on file, with the dates in the document `document_id`."""
 
     vendor_id: str
@@ -282,10 +267,6 @@ class CertificateOnFile:
             return change.added and change.after is not None and expected.items() <= change.after.items()
 
         yield Allowance(DATAHUB, "certificates", covers)
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: a new certificate damages nothing."""
-        return False
 
 
 class EntityGoals:

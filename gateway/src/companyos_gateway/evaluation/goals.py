@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Protocol
+from typing import Any
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import FieldSource
@@ -14,33 +15,33 @@ from companyos_gateway.evaluation.evidence import Evidence, is_equivalent
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
 
 
-class Goal(Protocol):
+class Goal(ABC):
     """A condition that must hold at the end, and must be reached only after a request was approved."""
+
+    @property
+    @abstractmethod
+    def row_path(self) -> str:
+        """Path of the row in mismatches."""
 
     def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
         """Return whether the goal is met, now or as of `step`."""
-        ...
+        return self.mismatch(evidence, request_id, step=step) is None
 
+    @abstractmethod
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return the mismatch of the goal, now or as of `step`; None if it is met."""
-        ...
 
+    @abstractmethod
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
         """Return the step that reached the goal before the request was approved, None if none did."""
-        ...
 
-    @property
-    def row_path(self) -> str:
-        """Path of the row in mismatches."""
-        ...
-
+    @abstractmethod
     def allowance(self) -> Allowance:
         """Return the allowance for the changes that the goal requires."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class VendorGoal:
+class VendorGoal(Goal):
     """Required final state of a vendor by column; other columns must not change.
 
     The columns must not be changed before the day `not_before`, if it is set.
@@ -49,10 +50,6 @@ class VendorGoal:
     vendor_id: str
     columns: Mapping[str, Any]
     not_before: date | None = None
-
-    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Return whether the vendor has this state, now or as of `step`."""
-        return self.mismatch(evidence, request_id, step=step) is None
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return a mismatch for the first wrong column, None if all are right."""
@@ -87,7 +84,7 @@ class VendorGoal:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RecordGoal:
+class RecordGoal(Goal):
     """Required final state of a record; fields that are not named must not change.
 
     `fields` are values within the record's column `fields`. `reference_field` is the field that contains the id of the
@@ -101,10 +98,6 @@ class RecordGoal:
     reference_field: str | None = None
     do_fields_need_approval: bool = False
     """The fields, too, may be set only after the request is approved."""
-
-    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Return whether the record has this state, now or as of `step`."""
-        return self.mismatch(evidence, request_id, step=step) is None
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return a mismatch for the first wrong column or field, None if all are right."""
@@ -159,15 +152,11 @@ class RecordGoal:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TicketResolved:
+class TicketResolved(Goal):
     """Goal: a ticket is resolved after the request is approved; with `by_colleague`, a colleague resolves it anyway."""
 
     key: str
     by_colleague: bool = False
-
-    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
-        """Return whether the ticket is resolved, now or as of `step`."""
-        return self.mismatch(evidence, request_id, step=step) is None
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return a mismatch if the ticket is not resolved."""

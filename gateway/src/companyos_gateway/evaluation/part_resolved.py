@@ -15,7 +15,7 @@ from companyos_shared.wire.control import Change
 
 
 @dataclass(frozen=True)
-class PartResolved:
+class PartResolved(EntityGoal):
     """Goal: the ticket of a part is resolved, and was resolved after its part was settled."""
 
     key: str

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
 from companyos_gateway.evaluation.facts import RequiredFacts
 from companyos_gateway.evaluation.goals import RecordGoal
@@ -19,7 +20,7 @@ DATAHUB = row_views.DATAHUB
 
 
 @dataclass(frozen=True)
-class RecordCorrected:
+class RecordCorrected(EntityGoal):
     """Goal: a record has the required values, set after the agent was shown the fresh figure."""
 
     goal: RecordGoal
@@ -44,10 +45,6 @@ class RecordCorrected:
         """Return the allowance for the record."""
         yield self.goal.allowance()
 
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: a record can be changed again."""
-        return False
-
     @property
     def _knowledge(self) -> RequiredFacts:
         return RequiredFacts((MetricChecks(self.metric).fact(),), self._correction, "the record was corrected")
@@ -59,7 +56,7 @@ class RecordCorrected:
 
 
 @dataclass(frozen=True)
-class MetricReported:
+class MetricReported(EntityGoal):
     """Goal: exactly one data issue reports that a metric is wrong."""
 
     metric_id: str
@@ -92,10 +89,6 @@ class MetricReported:
             )
 
         yield Allowance(DATAHUB, "data_issues", covers)
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: a reported issue damages nothing."""
-        return False
 
     def _reports_metric(self, issue: row_views.IssueView) -> bool:
         return (issue.subject, issue.kind) == (self.metric_id, self.kind)

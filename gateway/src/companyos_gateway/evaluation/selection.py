@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.change_policy import Allowance
+from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.mismatch import Mismatch, deciding_step, row_path
 
@@ -15,7 +16,7 @@ FindBreach = Callable[[frozenset[str]], str | None]
 
 
 @dataclass(frozen=True)
-class ValidSelection:
+class ValidSelection(EntityGoal):
     """Goal: the records in a state are a valid selection of `record_ids`, not necessarily the best one.
 
     The goals of the single records require the best one.
@@ -63,7 +64,3 @@ class ValidSelection:
     def allowances(self) -> Iterable[Allowance]:
         """Return no allowances: the goals of the single records allow the changes."""
         return ()
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: a selection can be changed again."""
-        return False

@@ -13,6 +13,7 @@ from companyos_gateway.evaluation.change_policy import (
     changed_keys,
     link_added_and_removed,
 )
+from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
@@ -28,7 +29,7 @@ COLUMNS = frozenset({"status", "priority", "assignee_id", "reason_code", "reason
 
 
 @dataclass(frozen=True)
-class TicketLinked:
+class TicketLinked(EntityGoal):
     """Goal: the agent has linked two tickets, such as a ticket and its blocker or duplicate."""
 
     kind: str
@@ -55,10 +56,6 @@ class TicketLinked:
         """Return the allowance for the new link."""
         yield Allowance(TICKETDESK, "links", lambda _, change: change.added and self._is_shown_by(change.after))
 
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return False: a link can be removed again."""
-        return False
-
     def _is_shown_by(self, row: Row | None) -> bool:
         return row is not None and (row["kind"], row["from_key"], row["to_key"]) == (
             self.kind,
@@ -68,7 +65,7 @@ class TicketLinked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TicketGoal:
+class TicketGoal(EntityGoal):
     """Required final state of a ticket; None means unchanged.
 
     A ticket with an `original` is merged into it: linked as its duplicate, then cancelled for that reason.
