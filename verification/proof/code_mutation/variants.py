@@ -256,10 +256,10 @@ def _rubric_factory(oracle_run: OracleRun) -> RubricFactory:
     return factory
 
 
-def _add_call(operation: str, arguments: dict[str, Any], service: str = TICKETDESK, at: int | None = None) -> Mutation:
+def _add_call(operation: str, arguments: dict[str, Any]) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        lines = final_state.audits.setdefault(service, [])
-        step = max((line["step"] for line in lines), default=0) + 1 if at is None else at
+        lines = final_state.audits.setdefault(TICKETDESK, [])
+        step = max((line["step"] for line in lines), default=0) + 1
         line = {"step": step, "at": "2030-01-01T00:00:00Z", "actor": "agent", "operation": operation}
         lines.append({**line, "arguments": arguments, "status": 200, "code": None, "planned": None})
 

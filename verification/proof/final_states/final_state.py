@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -134,14 +133,6 @@ class FinalState:
                     continue
                 kept.append({**change, **_rebased(change, undone.get(place, {}))})
             self.changes[service] = kept
-
-    def created_rows(self, service: str, table: str) -> Iterator[tuple[str, Row]]:
-        """Yield the final state of each row that the episode created."""
-        evidence = self.evidence()
-        for key in evidence.changed_keys(service, table):
-            row = evidence.row(service, table, key)
-            if row is not None and key not in self.initial[service][table]:
-                yield key, row
 
     def _append(self, service: str, table: str, key: str, before: Row | None, after: Row | None) -> None:
         changes = self.changes.setdefault(service, [])

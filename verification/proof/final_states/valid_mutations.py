@@ -17,7 +17,6 @@ _MISTAKES = {
     ("datahub", "records"): "title",
 }
 AS_IT_WAS = "as it was"
-_ROWS_EACH = 3
 _MISTAKES_EACH = 6
 _CLOCK_TABLES = 4
 _READS = (1, 5, 20)

@@ -37,10 +37,6 @@ class EpisodeTokens:
         """Return the token of an episode."""
         return _base64url(hmac.digest(self._secret, internal_id.encode(), sha256))
 
-    def matches(self, token: str, internal_id: str) -> bool:
-        """Return whether the token is that of the episode, compared in constant time."""
-        return hmac.compare_digest(token.encode(), self.token(internal_id).encode())
-
     def find(self, token: str, internal_ids: Collection[str]) -> str | None:
         """Return the internal id of the token's episode, or None.
 

@@ -298,14 +298,14 @@ class EntityGoals:
     def _is_met(self, evidence: Evidence, number: int, step: int | None = None) -> bool:
         return evidence.memoize((self, number, step), lambda: self.goals[number].is_met(evidence, step=step))
 
-    def check(self, *, caused_by: tuple[str, ...] = ()) -> Check:
+    def check(self) -> Check:
         """Return the check that every goal is met."""
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             unmet = self._find_unmet(evidence, None)
             return with_others(unmet[0].mismatch(evidence), [goal.row_path for goal in unmet[1:]]) if unmet else None
 
-        return Check(self.name, False, find_mismatch, caused_by)
+        return Check(self.name, False, find_mismatch)
 
     def parts(self) -> Iterable[tuple[str, IsReached]]:
         """Yield the milestone id and the condition of each goal, if the goals pay."""

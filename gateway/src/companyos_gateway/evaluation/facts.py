@@ -86,9 +86,9 @@ class RequiredFacts:
                 return Mismatch(fact.entity, expected, found, step)
         return None
 
-    def check(self, check_id: str, *, caused_by: tuple[str, ...] = ("ticket_cancelled",)) -> Check:
+    def check(self, *, caused_by: tuple[str, ...] = ("ticket_cancelled",)) -> Check:
         """Return the check that the facts were known."""
-        return Check(check_id, False, self.find_mismatch, caused_by)
+        return Check("facts_known", False, self.find_mismatch, caused_by)
 
 
 def shown(service: str, table: str, key: str, *columns: str) -> Fact:

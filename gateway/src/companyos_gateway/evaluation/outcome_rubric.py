@@ -152,7 +152,7 @@ class _Refusal(_Declared):
         act = self.outcome.act
         if act is not None:
             yield Check(act.check_id, False, act.mismatch)
-        yield self.knowledge.check("facts_known", caused_by=self.refused_by if act is None else (act.check_id,))
+        yield self.knowledge.check(caused_by=self.refused_by if act is None else (act.check_id,))
 
     def outcome_milestones(self) -> Iterable[Milestone]:
         """Return the milestone of the act."""
@@ -259,7 +259,7 @@ class _ReportDone(_Report):
     def scenario_checks(self) -> Iterable[Check]:
         """Return the check that the facts were known when the answers were declared."""
         yield from super().scenario_checks()
-        yield self.knowledge.check("facts_known", caused_by=())
+        yield self.knowledge.check(caused_by=())
 
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
         """Return a mismatch unless the right answers are declared in time and the facts were known."""

@@ -29,7 +29,7 @@ class WithdrawnOutcome(TicketRubric):
     def required_checks(self) -> Iterable[Check]:
         """Return the required checks of the outcome."""
         yield Check("ticket_cancelled", False, self.tickets.find_not_cancelled)
-        yield self._facts.check("facts_known")
+        yield self._facts.check()
 
     def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
         """Return whether a request of the agent is valid for the work."""

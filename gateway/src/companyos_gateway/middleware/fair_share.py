@@ -56,11 +56,6 @@ class FairShareScheduler:
     def __len__(self) -> int:
         return len(self._clients)
 
-    @property
-    def waiting(self) -> int:
-        """Number of requests that wait for budget."""
-        return sum(len(client.waiting) for client in self._clients.values())
-
     def share(self) -> float:
         """Return the current share of each client, as a fraction of the loop's time."""
         return max(self._min_share, min(MAX_SHARE, HEADROOM / max(len(self._clients), 1)))

@@ -166,7 +166,7 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         """Add the approval types, the approvers of escalated requests, the documents and the reporter."""
         world, stream = build.world, build.stream
         for one in (facts.audited, *([facts.audited.lookalike()] if kit.Kind.SIMILAR_NAMES in build.kinds else [])):
-            kit.replace_approval_type(world, self._approval_type(one, facts, policy), keep_requests=True)
+            kit.replace_approval_type(world, self._approval_type(one, facts, policy))
         excluded_ids = {person_id for row in facts.escalated for person_id in (row.requester_id, row.approver_id)}
         largest = max(map(_amount, facts.escalated))
         chain = kit.add_escalation_approvers(

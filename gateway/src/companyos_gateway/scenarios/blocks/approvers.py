@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.world.approvals import add_delegation, remove_requests
+from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.people import FINANCE
@@ -170,23 +170,16 @@ def accepted_answers(question: Mapping[str, Any], facts: Mapping[str, AcceptedVa
     return [answer.format(**facts) for answer in ([answers] if isinstance(answers, str) else answers)]
 
 
-def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow, *, keep_requests: bool = False) -> None:
-    """Add an approval type, which replaces the company's usual one with that key.
-
-    Requests of the usual type are removed unless `keep_requests` is set because they belong to the task.
-    """
-    if not keep_requests:
-        remove_requests(world, lambda request: request.type_key == row.key)
+def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow) -> None:
+    """Add an approval type, which replaces the company's usual one with that key."""
     types = world.approvalflow.approval_types
     index = next((number for number, one in enumerate(types) if one.key == row.key), len(types))
     types[index : index + 1] = [row]
 
 
-def field_spec(name: str, kind: FieldType, description: str, *, names_beneficiary: bool = False) -> FieldSpecRow:
+def field_spec(name: str, kind: FieldType, description: str) -> FieldSpecRow:
     """Return the specification of a required field."""
-    return FieldSpecRow(
-        name=name, type=kind, required=True, description=description, names_beneficiary=names_beneficiary
-    )
+    return FieldSpecRow(name=name, type=kind, required=True, description=description)
 
 
 def leads_and_finance(world: WorldBuilder) -> set[str]:

@@ -424,7 +424,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             expires_after_minutes=EXPIRES_AFTER_MINUTES,
             administered_by=list(dict.fromkeys((self.team_id(build.world), *ADMINISTERING_TEAMS))),
         )
-        replace_approval_type(build.world, row, keep_requests=True)
+        replace_approval_type(build.world, row)
 
     def _add_approvers(
         self, build: BuildContext, facts: FactsT, requests: tuple[Request, ...]

@@ -136,9 +136,9 @@ def take_key_slot(world: WorldBuilder, stream: Stream, team_id: str) -> KeySlot:
     return world.ticket_slots[team_id].pop(-stream.integer(1, 2))
 
 
-def set_agent(world: WorldBuilder, stream: Stream, team_id: str, *, exclude: Collection[str] = ()) -> None:
+def set_agent(world: WorldBuilder, stream: Stream, team_id: str) -> None:
     """Make the agent act as a member of a team without a role."""
-    candidates = [one.id for one in world.staff.active(team_id) if not one.roles and one.id not in exclude]
+    candidates = [one.id for one in world.staff.active(team_id) if not one.roles]
     world.agent_id = stream.choice(candidates)
 
 
