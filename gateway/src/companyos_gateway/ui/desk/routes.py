@@ -30,8 +30,8 @@ from companyos_gateway.page_paths import (
     viewer_path,
 )
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG
-from companyos_gateway.ui.desk.score import episode_score
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates, result_of_query
@@ -111,6 +111,7 @@ class _DeskRequest:
     async def desk(self, form_error: FormResult | None = None, status: int = 200) -> Response:
         """Show the brief, the apps and the forms for `wait` and `finish`."""
         instance, episode = self._episode.task.instance, self._episode
+        is_scored = episode.done and self._shows_outcome
         text = _TEMPLATES.write(
             "desk.html",
             self._shell("", form_error),
@@ -125,7 +126,10 @@ class _DeskRequest:
             outcomes=list(FinishOutcome),
             reasons=list(ReasonCode),
             is_over=episode.done,
-            score=episode_score(episode) if self._shows_outcome else None,
+            verdict=to_episode_verdict(episode.verdict(), episode.evidence) if is_scored else None,
+            outcome=episode.outcome,
+            return_=episode.progress.ledger.return_,
+            steps=episode.step,
             viewer=f"{self._request.scope.get('root_path', '')}{viewer_path(episode.id)}",
         )
         return HTMLResponse(text, status_code=status, headers=HEADERS)
