@@ -12,6 +12,8 @@ from typing import Any
 from companyos_gateway.scenarios.api import Instance
 
 Row = Mapping[str, Any]
+Found = Iterator[tuple[str, str]]
+"""Pairs of an entity and a sentence."""
 
 ENDED = frozenset({"resolved", "closed", "cancelled"})
 """Final statuses of tickets."""

@@ -8,9 +8,7 @@ from functools import cache
 
 from companyos_gateway.world.pools import pool
 from companyos_ticketdesk.tickets.model import MOVES
-from verification.plausibility.facts import Facts
-
-Found = Iterator[tuple[str, str]]
+from verification.plausibility.facts import Facts, Found
 
 _ALLOWED = {(before and before.value): frozenset(after.value for after in onward) for before, onward in MOVES.items()}
 _STATUSES_OF_GROUP = {

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
-from verification.plausibility.facts import ENDED, Facts, Row
-
-Found = Iterator[tuple[str, str]]
-"""Pairs of an entity and a sentence."""
+from verification.plausibility.facts import ENDED, Facts, Found, Row
 
 _SUBJECT_DATES = ("incurred_on", "received_on", "called_on", "signed_on", "published_on", "issued_on")
 """Date fields of records whose dates are in the past."""

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from verification.plausibility.facts import ENDED, Facts, Row
-
-Found = Iterator[tuple[str, str]]
+from verification.plausibility.facts import ENDED, Facts, Found, Row
 
 ABSENT_ASSIGNEE_KINDS = frozenset({"departed_assignee", "unknown_assignee"})
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 from companyos_gateway.world.pools import pool
-from verification.plausibility.facts import Facts, Row
-
-Found = Iterator[tuple[str, str]]
+from verification.plausibility.facts import Facts, Found, Row
 
 _DOMAIN_OF_COUNTRY = {"GB": "uk"}
 _GENERIC_DOMAINS = frozenset({"com", "net", "org", "eu", "example"})

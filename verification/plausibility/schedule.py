@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from verification.plausibility.facts import Facts
-
-Found = Iterator[tuple[str, str]]
+from verification.plausibility.facts import Facts, Found
 
 _ACTORS = {"comment": "author_id", "transition": "by", "ticket": "reporter_id"}
 

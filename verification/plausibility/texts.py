@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from companyos_gateway.world.pools import pool
-from verification.plausibility.facts import Facts
-
-Found = Iterator[tuple[str, str]]
+from verification.plausibility.facts import Facts, Found
 
 _SLOT = re.compile(r"\{[^{}\n]*\}")
 _DOUBLED = re.compile(r"\S {2,}\S|\s,|\(\s| \.(?!\w)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from urllib.parse import urljoin
 from urllib.request import ProxyHandler, build_opener
 
+from verification.benchmarks.ports import HOST, free_port
 from verification.release.environments import CleanEnvironment, CommandError
 
 _START_DEADLINE_S = 120.0
@@ -23,10 +23,8 @@ _LOADED = re.compile(r'<(?:link|script|img)\b[^>]*?\b(?:href|src)="([^"]+)"')
 @contextmanager
 def running_gateway(environment: CleanEnvironment) -> Iterator[str]:
     """Run `companyos up`, yield its URL, and stop it gracefully. Raises CommandError."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url, log = f"http://127.0.0.1:{port}", environment.work / "up.log"
+    port = free_port()
+    url, log = f"http://{HOST}:{port}", environment.work / "up.log"
     command = [str(environment.root / "bin" / "companyos"), "up", "--port", str(port)]
     with log.open("wb") as output:
         process = subprocess.Popen(

@@ -6,6 +6,9 @@ from urllib.parse import quote
 
 from starlette.routing import compile_path
 
+DOT_SEGMENTS = frozenset({".", ".."})
+"""Segments that a URL library resolves, so that the path would leave its root."""
+
 CONSOLE_ROOT = "/console"
 CONSOLE_START = f"{CONSOLE_ROOT}/-/start"
 CONSOLE_END = f"{CONSOLE_ROOT}/-/end"

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 
-from companyos_shared.wire.control import Change
+from companyos_shared.wire.control import Change, Row
 from verification.proof.final_states.final_state import FinalState
-from verification.proof.final_states.mutations import APPROVALFLOW, DATAHUB, TICKETDESK, Mutation, OracleRun, Row
+from verification.proof.final_states.mutations import APPROVALFLOW, DATAHUB, TICKETDESK, Mutation, OracleRun
 
 _SECOND = timedelta(seconds=1)
 _OFFSETS = (-_SECOND, timedelta(0), _SECOND)

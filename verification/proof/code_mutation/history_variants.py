@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -12,7 +13,6 @@ from verification.proof.final_states.mutations import (
     TICKETDESK,
     Mutation,
     OracleRun,
-    Row,
     near_values,
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.evaluation.row_views import BOOKKEEPING_COLUMNS
+from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -14,7 +15,6 @@ from verification.proof.final_states.mutations import (
     TICKETDESK,
     Mutation,
     OracleRun,
-    Row,
     near_values,
     set_columns,
 )

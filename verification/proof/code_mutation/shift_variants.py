@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.scenarios.shift_remarks import REMARK_GRACE
 from companyos_players.shift import TICKET_KEY
-from verification.proof.final_states.final_state import FinalState, Row
+from companyos_shared.wire.control import Row
+from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation
 
 _REFUSED_CALLS = MAX_GUESSES + 1

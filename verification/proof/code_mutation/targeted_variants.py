@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from companyos_gateway.evaluation.metric_checks import MAINTENANCE
+from companyos_shared.wire.control import Row
 from verification.proof.code_mutation.boundary_variants import (
     age_limit_variants,
     decisive_changes,
@@ -26,7 +27,6 @@ from verification.proof.final_states.mutations import (
     TICKETDESK,
     Mutation,
     OracleRun,
-    Row,
     rewrite_row,
     set_columns,
 )

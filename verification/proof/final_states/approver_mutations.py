@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
+from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -13,7 +14,6 @@ from verification.proof.final_states.mutations import (
     Mutation,
     NamedMutations,
     OracleRun,
-    Row,
 )
 
 _LONG = timedelta(days=100)

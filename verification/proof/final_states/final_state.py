@@ -11,9 +11,8 @@ from companyos_gateway.evaluation.evidence import same_value
 from companyos_gateway.evaluation.mismatch import row_path
 from companyos_gateway.evaluation.rubric import DECLARATION
 from companyos_gateway.scenarios import Instance
+from companyos_shared.wire.control import Row
 from verification.proof.episode_runner import RecordedEpisode
-
-Row = dict[str, Any]
 
 
 class FinalState:

@@ -12,6 +12,7 @@ from typing import Any
 
 from companyos_gateway.evaluation.data_issues import KIND_OF_REASON
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -20,7 +21,6 @@ from verification.proof.final_states.mutations import (
     Mutation,
     NamedMutations,
     OracleRun,
-    Row,
     near_values,
 )
 

@@ -11,13 +11,13 @@ from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios.blocks.task import RubricFactory
 from companyos_shared.choices import same_choice
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.control import Row
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
 TICKETDESK, DATAHUB, APPROVALFLOW = "ticketdesk", "datahub", "approvalflow"
 NOBODY = "E-0000"
 
-Row = dict[str, Any]
 Mutation = Callable[[FinalState], None]
 NamedMutations = Iterator[tuple[str, Mutation]]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
     DATAHUB,
     NamedMutations,
     OracleRun,
-    Row,
     near_values,
     revert_columns,
     rewrite_row,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from companyos_shared.wire.control import Row
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
-
-Row = dict[str, Any]
 
 _MOVES = frozenset({"tickets", "transitions"})
 

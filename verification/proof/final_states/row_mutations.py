@@ -7,6 +7,7 @@ from typing import Any
 
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.evaluation.row_views import BOOKKEEPING_COLUMNS
+from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
@@ -15,7 +16,6 @@ from verification.proof.final_states.mutations import (
     Mutation,
     NamedMutations,
     OracleRun,
-    Row,
     near_values,
     revert_columns,
     set_columns,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from companyos_shared.wire.control import Row
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.approver_mutations import approver_mutations
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.honest_mutations import honest_mutations
-from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation, NamedMutations, OracleRun, Row
+from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation, NamedMutations, OracleRun
 from verification.proof.final_states.row_mutations import change_and_revert
 
 _MISTAKES = {

@@ -16,6 +16,7 @@ from companyos.contract import (
     OpenedEpisode,
     SnapshotInfo,
 )
+from companyos_gateway.api.episodes import EpisodeId
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.engine import inspection
@@ -26,7 +27,6 @@ from companyos_gateway.runtime import GatewayRuntime
 MAX_FORKS = 64
 SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
 
-EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
 SnapshotId = Annotated[str, Path(description="Id of the snapshot.", pattern=SNAPSHOT_ID)]
 ServiceName = Annotated[str, Path(description="Name of the service.", max_length=64)]
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo, VerdictLimits
 from companyos.signed_evidence import PUBLIC_KEY, EvidenceSignature, canonical_json
+from companyos_gateway.api.episodes import EpisodeId
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
@@ -23,8 +24,6 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
 
 LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW, free_page_views=FREE_PAGE_VIEWS)
-
-EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
 
 
 class EvidenceKey(BaseModel):

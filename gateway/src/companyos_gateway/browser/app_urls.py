@@ -6,14 +6,13 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from companyos_gateway.browser.errors import ActionRejectedError
-from companyos_gateway.page_paths import desk_root
+from companyos_gateway.page_paths import DOT_SEGMENTS, desk_root
 from companyos_shared.pages import MOUNT
 
 ORIGIN: Final = "http://companyos"
 """Origin of the gateway inside the window. The name does not exist in DNS and is never looked up."""
 
 DESK: Final = "/"
-_DOT_SEGMENTS = frozenset({".", ".."})
 
 
 class AppUrls:
@@ -64,4 +63,4 @@ def _is_safe_path(relative_url: str) -> bool:
         and relative_url.startswith("/")
         and not relative_url.startswith("//")
     )
-    return is_plain and _DOT_SEGMENTS.isdisjoint(unquote(path).split("/"))
+    return is_plain and DOT_SEGMENTS.isdisjoint(unquote(path).split("/"))

@@ -21,14 +21,12 @@ from companyos_gateway.engine.journal import Journal
 from companyos_gateway.engine.journal_format import JournalHeader
 from companyos_gateway.engine.manifest import Manifest, ManifestState, decode_manifest, encode_manifest
 from companyos_shared.failpoints import failpoint
+from companyos_shared.private_files import FILE_MODE, FOLDER_MODE
 
 MANIFEST = "manifest.json"
 JOURNAL_SUFFIX = ".jsonl"
 TEMPORARY_PREFIX = ".tmp-"
 ENDED_PREFIX = ".ended-"
-
-FOLDER_MODE = 0o700
-FILE_MODE = 0o600
 
 _MANIFEST_TEMPORARY = "manifest.tmp"
 _BATCH_BYTES = 12

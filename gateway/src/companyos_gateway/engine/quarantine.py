@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from companyos.schemas import QuarantineItem, QuarantineKind
 from companyos_gateway.engine.checksums import add_checksum, verify_checksum
 from companyos_gateway.engine.episode import VERSION
-from companyos_gateway.engine.episode_files import FOLDER_MODE, MANIFEST, EpisodeFiles, write_file
+from companyos_gateway.engine.episode_files import MANIFEST, EpisodeFiles, write_file
 from companyos_gateway.engine.errors import (
     EpisodeQuarantinedError,
     InfrastructureError,
@@ -36,6 +36,7 @@ from companyos_gateway.engine.journal_format import read_label
 from companyos_gateway.engine.manifest import decode_manifest
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.engine.snapshot_files import SnapshotFiles, read_sources
+from companyos_shared.private_files import FOLDER_MODE
 
 REASON = "reason.json"
 FOLDER = "quarantine"

@@ -15,10 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from companyos.contract import SnapshotInfo
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.episode_files import FOLDER_MODE, JOURNAL_SUFFIX, storage_full_error, write_file
+from companyos_gateway.engine.episode_files import JOURNAL_SUFFIX, storage_full_error, write_file
 from companyos_gateway.engine.errors import QuarantineReason, UnusableFilesError
 from companyos_gateway.engine.manifest import Manifest
 from companyos_shared.failpoints import failpoint
+from companyos_shared.private_files import FOLDER_MODE
 from companyos_shared.wire.context import EPISODE_PATTERN
 
 ENDED_SUFFIX = ".ended"

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from companyos_gateway.engine.errors import RateLimitedError
 from companyos_gateway.middleware.error_responses import problem_body_page, problem_response_of
 from companyos_gateway.middleware.json_rpc import JsonRpcRequestError, check_params, is_mcp_path, parse_leniently
-from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, refuse_and_close
+from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, BODY_METHODS, refuse_and_close
 from companyos_gateway.page_paths import accepts_form
 from companyos_shared.web.route_path import route_path
 from companyos_shared.wire.problem import ProblemBody
@@ -32,7 +32,6 @@ MCP_PATH = "/mcp"
 
 BODY_DEADLINE_S = 10.0
 
-_BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _STATUS = {"body-too-large": 413, "body-too-slow": 408, "malformed-json": 400}
 _UNREAD = frozenset({"body-too-large", "body-too-slow"})
 """Errors after which the rest of the body is not read, so the response closes the connection."""
@@ -49,7 +48,7 @@ class BodyLimitMiddleware:
         """Serve one connection."""
         if scope["type"] == "websocket":
             await self._app(scope, _ValidatedSocket(route_path(scope), receive, send).receive, send)
-        elif scope["type"] == "http" and scope["method"] in _BODY_METHODS:
+        elif scope["type"] == "http" and scope["method"] in BODY_METHODS:
             await self._serve_body(scope, receive, send)
         else:
             await self._app(scope, receive, send)

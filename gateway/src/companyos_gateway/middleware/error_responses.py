@@ -12,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
-from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from companyos_gateway.engine.errors import GatewayError, InternalError
@@ -96,7 +95,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     body = ProblemBody(
         type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
     )
-    headers = {**(error.headers or {}), **_allow_header(request, error)}
+    headers = {**(error.headers or {}), **web.allow_header(request, error)}
     accepted = request.headers.get("accept", "")
     if request.method == "GET" and "text/html" in accepted and "json" not in accepted:
         reasons = {
@@ -106,15 +105,6 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         detail = reasons.get(error.status_code)
         return problem_body_page(body.model_copy(update={"detail": detail}), {**headers, "Vary": "Accept"})
     return problem_response_of(body, headers)
-
-
-def _allow_header(request: Request, error: HTTPException) -> dict[str, str]:
-    """Return the Allow header of a 405: every documented method of the path, not only those of its first route."""
-    if error.status_code == 405:
-        for template, operations in request.app.openapi()["paths"].items():
-            if compile_path(template)[0].match(request.url.path):
-                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
-    return {}
 
 
 async def _on_unexpected_error(_request: Request, _error: Exception) -> Response:

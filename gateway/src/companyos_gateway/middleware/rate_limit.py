@@ -28,9 +28,9 @@ from companyos_shared.web.route_path import route_path
 
 ADMISSION_SCOPE_KEY = "companyos.admission"
 ACCOUNT_SCOPE_KEY = "companyos.account"
+BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 _TRAINER = "trainer"
-_BODY_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _PROBES = frozenset({"/livez", "/readyz", "/health"})
 _IN_PATH = re.compile(r"/v1/episodes/([A-Za-z0-9._-]{1,128})(?:/|\Z)")
 _IN_BODY = re.compile(rb'"episode_id"\s*+:\s*+"([A-Za-z0-9._-]{1,128})"')
@@ -61,7 +61,7 @@ class RateLimitMiddleware:
             return
         account = scope[ACCOUNT_SCOPE_KEY] = ClientAccount(self._shares, self._client_of(scope))
         CURRENT_ACCOUNT.set(account)
-        if scope["type"] == "http" and scope["method"] in _BODY_METHODS:
+        if scope["type"] == "http" and scope["method"] in BODY_METHODS:
             pending = scope[ADMISSION_SCOPE_KEY] = DeferredAdmission(account, self._charge_named_episode)
             await ChargedAwaitable(self._app(scope, receive, pending.sender(send)), account)
             return

@@ -28,9 +28,8 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
-from starlette.routing import compile_path
 
-from companyos_shared.web.problems import problem_response
+from companyos_shared.web.problems import allow_header, problem_response
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MAX_ERRORS = 10
@@ -305,13 +304,4 @@ async def _on_http(request: Request, error: Exception) -> Response:
         detail=None,
         errors=None,
     )
-    return problem_response(body, {**(http_error.headers or {}), **_allow_header(request, http_error)})
-
-
-def _allow_header(request: Request, error: HTTPException) -> dict[str, str]:
-    """Return the Allow header of a 405 with all documented methods of the path; Starlette lists one route only."""
-    if error.status_code == 405:
-        for template, operations in request.app.openapi()["paths"].items():
-            if compile_path(template)[0].match(request.url.path):
-                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
-    return {}
+    return problem_response(body, {**(http_error.headers or {}), **allow_header(request, http_error)})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fastapi import Request
 from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
@@ -15,6 +18,15 @@ def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -
     """Return a ProblemBody as an HTTP response; absent members are omitted."""
     content = body.model_dump_json(exclude_none=True)
     return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
+
+
+def allow_header(request: Request, error: HTTPException) -> dict[str, str]:
+    """Return the Allow header of a 405 with all documented methods of the path; Starlette lists one route only."""
+    if error.status_code == 405:
+        for template, operations in request.app.openapi()["paths"].items():
+            if compile_path(template)[0].match(request.url.path):
+                return {"Allow": ", ".join(sorted(map(str.upper, operations)))}
+    return {}
 
 
 async def send_problem(

@@ -9,6 +9,7 @@ from companyos_gateway.engine.errors import GatewayError
 from companyos_gateway.engine.openapi_operations import PATH_SAFE, QUERY_SAFE
 from companyos_gateway.engine.service_client import ServiceCall
 from companyos_gateway.engine.toolbox import Toolbox
+from companyos_gateway.page_paths import DOT_SEGMENTS
 from companyos_shared.pages import AppLink, FormResult, Shell
 from companyos_shared.pages.forms import DONE
 
@@ -55,7 +56,6 @@ def _notice(episode: Episode, *, shows_outcome: bool) -> str | None:
 
 
 _NOT_SENT = frozenset({"token", DONE})
-_DOT_SEGMENTS = frozenset({".", ".."})
 
 
 class UnknownPageError(GatewayError):
@@ -68,7 +68,7 @@ def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
     `path` is decoded, `query` is not. A token and the result of a form are removed from the query. Submitted form
     values are left out if they exceed the size limit of a message.
     """
-    if not _DOT_SEGMENTS.isdisjoint(path.split("/")):
+    if not DOT_SEGMENTS.isdisjoint(path.split("/")):
         raise UnknownPageError
     query_items = [item for item in parse_qsl(query, keep_blank_values=True) if item[0] not in _NOT_SENT]
     query = urlencode(query_items, safe=QUERY_SAFE, quote_via=quote)
