@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from companyos.contract import Outcome, ResetOptions, ToolSpec
+from companyos.contract import Outcome, ResetOptions
 from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
+from companyos_gateway.engine.policy_views import build_step_view, build_task_view
 from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, RewardLedger
 from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_gateway.scenarios import Instance
@@ -103,15 +104,7 @@ async def play(
             raise EpisodeOverError
         seen = await engine.step(episode, tool, arguments)
         observed.append(seen.model_dump())
-        error = seen.error.error_type.value if seen.error is not None else None
-        view = StepView(
-            result=seen.result,
-            error=error,
-            reward=float(seen.reward or 0.0),
-            done=seen.done,
-            now=seen.now,
-            steps_left=seen.steps_left,
-        )
+        view = build_step_view(seen)
         if on_step is not None:
             on_step(episode, tool, arguments, view)
         return view
@@ -204,18 +197,6 @@ def _total_costs(ledger: RewardLedger) -> float:
 
 
 def task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
-    first = episode.first_observation()
+    """Return the task of an episode, with a stream of random draws that depends on the task only."""
     key = episode.task.key
-    return TaskView(
-        scenario=key.scenario,
-        brief=first.brief,
-        company=first.company,
-        acting_as=first.acting_as,
-        now=first.now,
-        steps_left=first.steps_left,
-        tools=tuple(
-            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in engine.tools(episode)
-        ),
-        stream=Stream("policy", "proof", key.scenario, key.seed, key.chaos),
-    )
+    return build_task_view(engine, episode, Stream("policy", "proof", key.scenario, key.seed, key.chaos))

@@ -9,8 +9,8 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions, ToolSpec
-from companyos.policies import EpisodeOverError, Policy, StepView, TaskView, UnknownPolicyError, load_policy
+from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions
+from companyos.policies import EpisodeOverError, Policy, StepView, UnknownPolicyError, load_policy
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.engine.engine import EpisodeEngine
@@ -21,6 +21,7 @@ from companyos_gateway.engine.errors import (
     OracleDemoLimitError,
     OracleNotInstalledError,
 )
+from companyos_gateway.engine.policy_views import build_step_view, build_task_view
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.streams import Stream
 
@@ -87,31 +88,9 @@ async def _demonstrate(oracle: Policy, engine: EpisodeEngine, episode: Episode, 
             observation = await engine.step(episode, tool, arguments)
         except (EpisodeDoneError, EpisodeClosedError) as over:
             raise EpisodeOverError from over
-        return StepView(
-            result=observation.result,
-            error=observation.error.error_type.value if observation.error else None,
-            reward=float(observation.reward or 0.0),
-            done=observation.done,
-            now=observation.now,
-            steps_left=observation.steps_left,
-        )
+        return build_step_view(observation)
 
+    instance = episode.task.instance
+    stream = Stream("demonstration", instance.scenario, instance.seed)
     with suppress(EpisodeOverError):
-        await oracle.play(_task_view(engine, episode), call)
-
-
-def _task_view(engine: EpisodeEngine, episode: Episode) -> TaskView:
-    first, instance = episode.first_observation(), episode.task.instance
-    return TaskView(
-        scenario=instance.scenario,
-        brief=first.brief,
-        company=first.company,
-        acting_as=first.acting_as,
-        now=first.now,
-        steps_left=first.steps_left,
-        tools=tuple(
-            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in engine.tools(episode)
-        ),
-        stream=Stream("demonstration", instance.scenario, instance.seed),
-    )
+        await oracle.play(build_task_view(engine, episode, stream), call)
