@@ -54,7 +54,7 @@ TEST_ALL := not e2e and not slow and not load and not browser and not ray and no
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs compose-up compose-down fresh-clone-check wheels release-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -173,12 +173,6 @@ tasks: $(STAMP) ## Print statistics of the task set and search for duplicate ins
 
 docs: $(STAMP) ## Generate docs/scenarios.md and docs/tools.md from the code
 	@$(BIN)/python -m verification.reference docs
-
-compose-up: ## Build the images and start them; requires a Docker Engine with Compose
-	docker compose up --build --wait
-
-compose-down: ## Stop the containers and delete their data
-	docker compose --profile sandbox down --volumes
 
 fresh-clone-check: ## Time `make demo` and `make test` in a fresh clone of the last commit
 	@./.ci/fresh-clone-check
