@@ -95,7 +95,7 @@ def test_the_readme_states_the_rewards_of_the_gateway() -> None:
 
 
 def test_the_readme_states_the_limit_of_the_milestones() -> None:
-    assert f"all together at most {MAX_MILESTONE_POINTS:g} |" in _row("a [milestone]")
+    assert f"at most {MAX_MILESTONE_POINTS:g} in total |" in _row("a [milestone]")
 
 
 def _row(start: str) -> str:

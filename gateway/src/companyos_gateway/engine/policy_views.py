@@ -1,4 +1,4 @@
-"""What a policy sees of an episode that it plays in this process, without HTTP."""
+"""Views of an episode for a policy that plays it in this process, without HTTP."""
 
 from __future__ import annotations
 
