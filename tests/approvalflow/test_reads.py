@@ -10,7 +10,7 @@ from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import AGENT, CFO, CLERK, a_seed, reaction_row, request_row, submission, type_row
 from tests.approvalflow.conftest import Start
 
-MOST_BYTES = 4000
+MAX_BYTES = 4000
 
 
 def _rows(count: int) -> list[dict[str, object]]:
@@ -84,7 +84,7 @@ async def test_default_responses_are_small(start: Start) -> None:
     many = [type_row(key=f"type_{n}", title="A type with a rather long title") for n in range(12)]
     flow = await start(a_seed(requests=_rows(23), approval_types=[type_row(), *many]))
     for url in ("/approvals", "/approval-types", "/approval-types/onboarding", "/approvals/APR-10", "/delegations"):
-        assert len((await flow.get(url)).content) <= MOST_BYTES, url
+        assert len((await flow.get(url)).content) <= MAX_BYTES, url
 
 
 async def test_no_response_reveals_the_planned_decisions(start: Start) -> None:

@@ -12,7 +12,7 @@ from tests.browser.form_replay import RecordedWrite, record_oracle_writes, repla
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 
-MOST_CLICKS, MOST_LOADS = 39, 31
+MAX_CLICKS, MAX_LOADS = 39, 31
 """Limits for vendor onboarding, seed 7: 40 % below the 66 clicks and 52 page loads of the pages before links by id."""
 
 
@@ -31,8 +31,8 @@ def test_a_workflow_of_clicks_only_ends_in_success(
     assert "Outcome: success" in episode_page.text_of("notice")
     assert episode_page.state["success"] is True
     if scenario == "vendor_onboarding":
-        assert clicks <= MOST_CLICKS
-        assert loads <= MOST_LOADS
+        assert clicks <= MAX_CLICKS
+        assert loads <= MAX_LOADS
     assert {one.tool.partition("_")[0] for one in writes} >= {"ticketdesk", "datahub", "approvalflow"}
 
 

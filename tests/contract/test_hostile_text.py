@@ -22,9 +22,9 @@ from tests.contract.payload_injection import (
 from tests.payloads import EXECUTED, STARTED
 
 CALLS, FULL_CALLS = 110, 1500
-LEAST_TAKEN, LEAST_SHOWN = 3, 1
+MIN_TAKEN, MIN_SHOWN = 3, 1
 PAGES_PER_KIND, FULL_PAGES_PER_KIND = 2, 1000
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 """Minimum share of the free-text places; the others need rows in a state that random calls do not reach."""
 
 WORDS_CHARS = 200
@@ -43,9 +43,9 @@ def writes(tools: list[Tool]) -> list[Tool]:
 
 async def test_arguments_of_tools_are_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
     injected = await inject_payloads(harness, writes, calls=CALLS, hostile=True)
-    assert len(injected.texts) >= LEAST_TAKEN, missing_places(injected)
+    assert len(injected.texts) >= MIN_TAKEN, missing_places(injected)
     crawl = await crawl_pages(harness, per_kind=PAGES_PER_KIND)
-    assert _marks(crawl, injected) >= LEAST_SHOWN
+    assert _marks(crawl, injected) >= MIN_SHOWN
     _check_text(crawl, injected)
     assert not {tag for tag, _ in crawl.parts} & EXECUTED
     assert not {name for _, name in crawl.parts if name.startswith("on")} | (
@@ -61,7 +61,7 @@ async def test_every_payload_in_every_argument_is_shown_as_text(
 ) -> None:
     injected = await inject_payloads(harness, writes, calls=FULL_CALLS, hostile=True)
     words = _for_words(writes)
-    assert len(words & injected.taken) >= LEAST_SHARE * len(words), missing_places(injected)
+    assert len(words & injected.taken) >= MIN_SHARE * len(words), missing_places(injected)
     crawl = await crawl_pages(harness, per_kind=FULL_PAGES_PER_KIND)
     async with ServiceHarness(service) as other:
         await inject_payloads(other, writes, calls=FULL_CALLS, hostile=False)

@@ -21,7 +21,7 @@ CALLS = 120
 REDIRECT = "/pages/open/{object_id}"
 """Redirects to the page of an object; only a gateway links to it."""
 
-LEAST_SHOWN = 5
+MIN_SHOWN = 5
 
 Document = dict[str, Any]
 Column = tuple[str, ...]
@@ -90,4 +90,4 @@ async def test_hostile_text_is_shown_as_text(service: Service[Any], harness: Ser
     assert crawl.parts <= harmless.parts, "hostile text became an element or an attribute"
     assert {page.scripts for page in crawl.pages.values()} == {2}
     read = crawl.read
-    assert sum(text in read for text in payloads.values()) >= LEAST_SHOWN
+    assert sum(text in read for text in payloads.values()) >= MIN_SHOWN

@@ -24,7 +24,7 @@ from tests.contract.calls import ids_of
 OPEN = frozenset({"/", "/livez", "/readyz", "/-/metrics", "/docs", "/openapi.json"})
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CONTEXT, SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
-MOST_TRIES = 400
+MAX_TRIES = 400
 
 Forge = Callable[[httpx.Request], httpx.Request]
 
@@ -51,7 +51,7 @@ async def _sent_write(harness: ServiceHarness, tools: list[Tool]) -> tuple[httpx
     """Return the request of a committed write, and its response."""
     stream, ids = Stream("contract", "writes"), ids_of((await harness.evidence()).initial)
     writes = [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
-    for n in range(MOST_TRIES):
+    for n in range(MAX_TRIES):
         tool = stream.choice(writes)
         assert tool.operation is not None
         around = SamplingContext(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)

@@ -9,7 +9,7 @@ from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_shared.framework.testing import ServiceHarness
 
 LONGEST_DESCRIPTION = 120
-MOST_ANSWER_BYTES = 4_000
+MAX_ANSWER_BYTES = 4_000
 READS = [
     "/metrics",
     "/readings?key=compliance_score&subject=VEN-201",
@@ -69,7 +69,7 @@ async def test_reads_write_nothing_and_their_responses_are_short(hub: ServiceHar
     for url in READS:
         answer = await hub.get(url)
         assert answer.status_code == 200, url
-        assert len(answer.content) <= MOST_ANSWER_BYTES, url
+        assert len(answer.content) <= MAX_ANSWER_BYTES, url
         assert hub.last_report.changes == [], url
     assert await hub.digest() == before
 

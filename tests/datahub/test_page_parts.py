@@ -11,7 +11,7 @@ from companyos_datahub.demo import demo_company
 from companyos_datahub.metrics.schemas import EarlierValue
 from companyos_datahub.pages.chart import SIDE, WIDTH, chart_of
 from companyos_datahub.pages.month import month_of
-from companyos_datahub.pages.organisation import MOST_PEOPLE, Node, reporting_lines
+from companyos_datahub.pages.organisation import MAX_PEOPLE, Node, reporting_lines
 from tests.datahub.builders import NOON
 
 TODAY = date(2026, 3, 2)
@@ -46,7 +46,7 @@ def test_the_chart_of_a_large_company_shows_the_subtree_of_the_caller() -> None:
     company = demo_company()
     others = [
         company.people[0].model_copy(update={"id": f"E-{number}", "manager_id": None})
-        for number in range(5000, 5001 + MOST_PEOPLE)
+        for number in range(5000, 5001 + MAX_PEOPLE)
     ]
     large = company.model_copy(update={"people": (*company.people, *others)})
     whole, placed = set(_ids(reporting_lines(company, TODAY))), set(_ids(reporting_lines(large, TODAY)))

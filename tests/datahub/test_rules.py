@@ -9,7 +9,7 @@ import pytest
 
 from companyos_datahub.calendar.rules import (
     LATEST,
-    MOST_DAYS,
+    MAX_DAYS,
     Days,
     PeriodNotAllowedError,
     absences_in,
@@ -276,7 +276,7 @@ def test_a_period_is_four_weeks_from_today_by_default() -> None:
     assert period(None, None, today=MONDAY) == Days(MONDAY, date(2026, 3, 29))
 
 
-@pytest.mark.parametrize(("days", "allowed"), [(-1, False), (0, True), (MOST_DAYS - 1, True), (MOST_DAYS, False)])
+@pytest.mark.parametrize(("days", "allowed"), [(-1, False), (0, True), (MAX_DAYS - 1, True), (MAX_DAYS, False)])
 def test_a_period_has_1_to_366_days(days: int, allowed: bool) -> None:
     last = MONDAY + timedelta(days=days)
     if allowed:

@@ -22,7 +22,7 @@ from companyos_gateway.middleware.fair_share import (
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
 
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 
 
 class Clock:
@@ -41,7 +41,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def shares(clock: Clock) -> FairShareScheduler:
-    return FairShareScheduler(min_share=LEAST_SHARE, max_waiting=2, clock=clock)
+    return FairShareScheduler(min_share=MIN_SHARE, max_waiting=2, clock=clock)
 
 
 async def _is_admitted(shares: FairShareScheduler, name: str) -> bool:
@@ -86,7 +86,7 @@ async def test_time_used_by_a_single_client_is_not_a_debt(shares: FairShareSched
 async def test_shares_depend_on_the_number_of_active_clients(shares: FairShareScheduler, clock: Clock) -> None:
     for number in range(1000):
         await shares.admit(f"client {number}")
-    assert shares.share() == LEAST_SHARE
+    assert shares.share() == MIN_SHARE
     clock.now += ACTIVE_S + 0.001
     await shares.admit("a")
     assert (len(shares), shares.share()) == (1, MAX_SHARE)
@@ -113,7 +113,7 @@ async def test_requests_beyond_the_queue_of_a_client_are_rejected(shares: FairSh
 
 
 async def test_waiting_requests_continue_in_order_as_the_budget_fills() -> None:
-    shares, order = FairShareScheduler(min_share=LEAST_SHARE, max_waiting=8), []
+    shares, order = FairShareScheduler(min_share=MIN_SHARE, max_waiting=8), []
 
     async def admitted(number: int) -> None:
         await shares.admit("a")
@@ -126,7 +126,7 @@ async def test_waiting_requests_continue_in_order_as_the_budget_fills() -> None:
 
 
 async def test_a_flood_gets_no_more_than_its_share_of_the_event_loop() -> None:
-    shares, taken = FairShareScheduler(min_share=LEAST_SHARE, max_waiting=64), Counter[str]()
+    shares, taken = FairShareScheduler(min_share=MIN_SHARE, max_waiting=64), Counter[str]()
 
     async def work(name: str) -> None:
         until = time.perf_counter() + 0.001
@@ -146,7 +146,7 @@ async def test_a_flood_gets_no_more_than_its_share_of_the_event_loop() -> None:
     await asyncio.sleep(1.5)
     for one in [*others, *flood]:
         one.cancel()
-    assert taken["flood"] < 3 * 1500 * max(LEAST_SHARE, 2 / 40)
+    assert taken["flood"] < 3 * 1500 * max(MIN_SHARE, 2 / 40)
     assert min(taken[f"other {number}"] for number in range(39)) >= 3
 
 

@@ -149,7 +149,7 @@ class Enterprise:
         folder = self._folder / name
         folder.mkdir(exist_ok=True)
         Episodes.__init__(
-            episodes, episodes.service, folder, max_open=_MOST_OPEN, max_template_bytes=_MOST_TEMPLATE_BYTES
+            episodes, episodes.service, folder, max_open=_MAX_OPEN, max_template_bytes=_MAX_TEMPLATE_BYTES
         )
 
     async def start_gateway(self) -> int:
@@ -254,8 +254,8 @@ class Enterprise:
         return opened or (snapshot if snapshot.exists() else None)
 
 
-_MOST_OPEN = 64
-_MOST_TEMPLATE_BYTES = 2**26
+_MAX_OPEN = 64
+_MAX_TEMPLATE_BYTES = 2**26
 
 
 def _texts(path: Path, table: str, column: str) -> list[str]:

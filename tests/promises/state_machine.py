@@ -20,7 +20,7 @@ from tests.promises.model import Action, Observation
 from tests.promises.model_comparison import ModelComparison, ModelMismatchError
 
 LABELS = ("first", "second", "third")
-MOST_LATE = 30
+MAX_LATE = 30
 SEEDS = (1, 2)
 
 _WEIGHTS = {
@@ -159,7 +159,7 @@ class EnterpriseMachine(ModelComparison):
     def let_old_calls_arrive_once_more(self, _label: str, _which: int, _actions: list[Action]) -> None:
         """Replay signed calls long after they were sent; they have no effect."""
         for transport in self.enterprise.transports.values():
-            for call in transport.sent[-MOST_LATE:]:
+            for call in transport.sent[-MAX_LATE:]:
                 self.do(transport.arrive(call))
 
     def restart(self, _label: str, which: int, _actions: list[Action]) -> None:

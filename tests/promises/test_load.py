@@ -26,7 +26,7 @@ FEW_BEFORE, MANY_BEFORE = 100, 4000
 """Episodes before the comparison. The heap of the gateway grows until about 3,000 episodes were played 500 at once."""
 
 CLOSE_ENOUGH = 1.05
-MOST_POOLED = 2 * len(SERVICES) * (MAX_CONNECTIONS + 2)
+MAX_POOLED = 2 * len(SERVICES) * (MAX_CONNECTIONS + 2)
 """Both ends of every connection that the gateway may keep open, plus the listening sockets of the services."""
 
 QUIET_DEADLINE_S = 90.0
@@ -100,7 +100,7 @@ def _check_nothing_is_left(
     figures.record(f"  before (after {warm_up} others)", before.to_text())
     figures.record("  after", after.to_text())
     assert after.leaked == 0
-    assert after.pooled <= MOST_POOLED
+    assert after.pooled <= MAX_POOLED
     assert after.descriptors <= before.descriptors * CLOSE_ENOUGH
     assert after.files <= before.files * CLOSE_ENOUGH
     assert after.memory <= before.memory * CLOSE_ENOUGH

@@ -20,11 +20,11 @@ DETOURS = {Kind.RANDOM_REJECTION, Kind.INFORMATION_REQUEST, Kind.FAILED_PIPELINE
 """Kinds that cause actions of the oracle on which its success does not depend."""
 
 READS = ("get", "list", "search", "query")
-MOST_SEEDS = 120
+MAX_SEEDS = 120
 CLUTTER = {Kind.MISSING_PRIORITY, Kind.BLOCKED_TICKET}
 """Kinds that add work to the oracle's trace, in scenarios to which they apply."""
 
-MOST_PLAIN = 6
+MAX_PLAIN = 6
 """Number of seeds without clutter after which a scenario counts as unaffected by it."""
 
 
@@ -46,7 +46,7 @@ def both_traces(play_all: PlayAll, scenario: str) -> list[OracleTrace]:
 def seed_of(scenario: str, *, is_refusal: bool) -> int:
     """Return the first seed with that outcome and without detours; only candidates for that outcome are planned."""
     plain: list[int] = []
-    for seed in range(MOST_SEEDS):
+    for seed in range(MAX_SEEDS):
         chances = draw_chaos(Stream(scenario, seed), profile_for(LEVEL), {}, applicable=(), always=())
         if chances.must_refuse is not is_refusal:
             continue
@@ -56,9 +56,9 @@ def seed_of(scenario: str, *, is_refusal: bool) -> int:
         if is_refusal or kinds & CLUTTER:
             return seed
         plain.append(seed)
-        if len(plain) == MOST_PLAIN:
+        if len(plain) == MAX_PLAIN:
             return plain[0]
-    raise LookupError(f"{scenario}: no such seed below {MOST_SEEDS}")
+    raise LookupError(f"{scenario}: no such seed below {MAX_SEEDS}")
 
 
 def _walk(play_all: PlayAll, scenario: str, seed: int) -> OracleTrace:

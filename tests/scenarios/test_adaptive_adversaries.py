@@ -12,7 +12,7 @@ from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
 from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
-from verification.proof import MOST_FAILURE, RecordedEpisode
+from verification.proof import MAX_FAILURE, RecordedEpisode
 from verification.proof.chance import approver_chance, is_priority_judged, refusals
 
 pytestmark = pytest.mark.matrix
@@ -30,7 +30,7 @@ def test_a_search_for_the_priority_after_a_wrong_guess_never_succeeds(play_all: 
     searched = [kept for kept, one in zip(played, searchers.values(), strict=True) if one.right is not None]
     assert searched
     assert not [kept.result.place for kept in searched if kept.result.outcome is Outcome.SUCCESS]
-    assert all(kept.result.return_ <= MOST_FAILURE for kept in searched)
+    assert all(kept.result.return_ <= MAX_FAILURE for kept in searched)
 
 
 def test_trying_approvers_succeeds_only_within_the_allowed_guesses(play_all: PlayAll) -> None:
@@ -46,7 +46,7 @@ def test_trying_approvers_succeeds_only_within_the_allowed_guesses(play_all: Pla
     ]
     assert guessed
     assert not [kept.result.place for kept in guessed if kept.result.outcome is Outcome.SUCCESS]
-    assert all(kept.result.return_ <= MOST_FAILURE for kept in guessed)
+    assert all(kept.result.return_ <= MAX_FAILURE for kept in guessed)
 
 
 def test_a_priority_set_by_the_oracle_is_judged_unless_the_work_is_refused(

@@ -7,7 +7,7 @@ import pytest
 from companyos_gateway.scenarios import catalogue
 from tests.scenarios.engine import PlayAll
 from tests.scenarios.oracle_traces import OracleTrace, both_traces
-from verification.proof.bounds import LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
+from verification.proof.bounds import MIN_NAMED, MIN_RIGHT, MIN_WRONG
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.invalid_mutations import invalid_mutations
 from verification.proof.final_states.valid_mutations import valid_mutations
@@ -28,8 +28,8 @@ def test_every_invalid_final_state_is_rejected_with_the_reason(ways: list[Oracle
         assert [one.name for one in judged if one.verdict.success] == [], (way.scenario, way.seed)
         assert [one.name for one in judged if not one.is_explained] == [], (way.scenario, way.seed)
         misnamed = [one.name for one in judged if not one.is_named]
-        assert len(misnamed) <= len(judged) * (1 - LEAST_NAMED), (way.scenario, way.seed, misnamed)
-        assert len(judged) >= LEAST_WRONG
+        assert len(misnamed) <= len(judged) * (1 - MIN_NAMED), (way.scenario, way.seed, misnamed)
+        assert len(judged) >= MIN_WRONG
 
 
 def test_every_valid_final_state_is_accepted(ways: list[OracleTrace]) -> None:
@@ -37,7 +37,7 @@ def test_every_valid_final_state_is_accepted(ways: list[OracleTrace]) -> None:
         judged = list(judge_all(way.kept, valid_mutations(way.kept)))
         assert [one.name for one in judged if not one.verdict.success] == [], (way.scenario, way.seed)
         assert all(one.verdict.primary_failure is None for one in judged)
-        assert len(judged) >= LEAST_RIGHT
+        assert len(judged) >= MIN_RIGHT
 
 
 def test_a_refusal_by_an_agent_that_was_shown_nothing_is_rejected(ways: list[OracleTrace]) -> None:

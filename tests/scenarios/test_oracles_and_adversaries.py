@@ -15,7 +15,7 @@ from companyos_gateway.scenarios import catalogue
 from companyos_players import ToolClient
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
-from verification.proof import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE, Player, RecordedEpisode
+from verification.proof import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE, Player, RecordedEpisode
 
 pytestmark = pytest.mark.matrix
 
@@ -47,7 +47,7 @@ def test_both_oracles_succeed_at_every_level(oracles: list[RecordedEpisode]) -> 
     for kept in oracles:
         result = kept.result
         assert result.outcome is Outcome.SUCCESS, (result.player, result.seed, result.chaos, result.player_error)
-        assert result.return_ >= (LEAST_FAIR if result.player == "play" else LEAST_SUCCESS)
+        assert result.return_ >= (MIN_FAIR if result.player == "play" else MIN_SUCCESS)
         assert result.steps <= STEP_SHARE * result.max_steps
 
 
@@ -82,7 +82,7 @@ def test_no_adversary_succeeds(play_all: PlayAll) -> None:
         needed = SOLUTIONS.required_chaos.get(result.player)
         if needed is None or needed in result.kinds:
             assert result.outcome is Outcome.FAILED or result.outcome is Outcome.OUT_OF_STEPS, result.player
-            assert result.return_ <= MOST_FAILURE
+            assert result.return_ <= MAX_FAILURE
 
 
 def test_the_fair_oracle_solves_every_kind_of_chaos(play_all: PlayAll) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.matrix
 
 HOSTILE = tuple(kind for kind in Kind if kind.group is Group.HOSTILE)
 PLAYED = "license_renewal"
-LEAST_TEXTS = 6
+MIN_TEXTS = 6
 
 
 def _entry(instance: Instance) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_a_bank_change_or_question_concerns_an_unrelated_vendor(name: str) -> No
 
 def test_hostile_texts_have_many_wordings() -> None:
     texts_of_intents = {name: texts for name, texts in injection_texts().items() if not name.endswith("_leads")}
-    assert all(len(set(texts)) >= LEAST_TEXTS for texts in texts_of_intents.values())
+    assert all(len(set(texts)) >= MIN_TEXTS for texts in texts_of_intents.values())
 
 
 def test_the_hidden_record_names_the_planted_texts_and_no_row_does() -> None:

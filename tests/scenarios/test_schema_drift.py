@@ -21,7 +21,7 @@ from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.privileged.solutions import solutions_for
 
-MOST_TOKENS = 8000
+MAX_TOKENS = 8000
 BYTES_PER_TOKEN = 4
 PLAYED = "license_renewal"
 FORCED = {Kind.RENAMED_FIELDS.value: 1.0, Kind.REWORDED_TOOLS.value: 1.0}
@@ -62,7 +62,7 @@ def test_the_schemas_stay_within_their_token_limit_under_drift(toolbox: Toolbox)
     for seed in range(50):
         stream = Stream("drift", seed)
         drift = Drift(draw_field_names(stream.child("names")), draw_tool_descriptions(stream.child("words")))
-        assert _tokens([tool.with_drift(drift) for tool in toolbox]) <= MOST_TOKENS
+        assert _tokens([tool.with_drift(drift) for tool in toolbox]) <= MAX_TOKENS
 
 
 def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:

@@ -16,7 +16,7 @@ from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import ChaosError
 from companyos_gateway.evaluation import Evidence, Verdict
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.shift_cases import LEAST_DUE_WORKING_DAYS, eligible_scenarios
+from companyos_gateway.scenarios.shift_cases import MIN_DUE_WORKING_DAYS, eligible_scenarios
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature
 from companyos_gateway.scenarios.shifts import Shift, ShiftError, find_scenario
 from companyos_players.player import Player
@@ -575,7 +575,7 @@ def test_an_invalid_shift_name_is_rejected_with_the_accepted_ones(name: str, mes
 def test_a_scenario_with_tickets_due_before_the_end_of_a_freeze_is_not_eligible() -> None:
     added = copy(catalogue()["expense_report"])
     assert "expense_report" in eligible_scenarios({"expense_report": added})
-    vars(added)["due_in"] = (LEAST_DUE_WORKING_DAYS - 1, 12)
+    vars(added)["due_in"] = (MIN_DUE_WORKING_DAYS - 1, 12)
     assert eligible_scenarios({"expense_report": added}) == {}
 
 

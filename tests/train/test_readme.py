@@ -13,7 +13,7 @@ from companyos.integrations.trl.language import ShortNames
 from companyos.integrations.trl.models import TINY, load
 from tests.architecture.sources import ROOT
 
-MOST_LINES = 15
+MAX_LINES = 15
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
 BLOCK = next(block for block in BLOCKS if "GRPOTrainer" in block)
 SMALLER = {
@@ -24,7 +24,7 @@ SMALLER = {
 
 
 def test_the_training_block_is_short() -> None:
-    assert len(BLOCK.splitlines()) <= MOST_LINES
+    assert len(BLOCK.splitlines()) <= MAX_LINES
     assert all(old in BLOCK for old in SMALLER)
 
 

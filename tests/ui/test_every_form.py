@@ -11,7 +11,7 @@ from tests.ui.http_browser import Browser
 
 TYPED = "<typed> & \"kept\" 'so'"
 PAGES = 80
-LEAST_FORMS = 12
+MIN_FORMS = 12
 
 
 class Forms(HTMLParser):
@@ -90,6 +90,6 @@ async def test_every_form_shows_its_error_and_keeps_its_input(browser: Browser) 
             assert again, (path, action, at)
             kept = {name: again[0].get(name, ("", ""))[1] for name in written}
             assert kept == dict.fromkeys(written, TYPED), (path, action)
-    assert len(tried) >= LEAST_FORMS, sorted(tried)
+    assert len(tried) >= MIN_FORMS, sorted(tried)
     state = (await browser.client.get("/state", params={"episode_id": body["episode_id"]})).json()
     assert state["step_count"] == len(tried)

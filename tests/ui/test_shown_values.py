@@ -27,7 +27,7 @@ OBJECTS = (
 FACTS = {"due": "due_at:moment", "amount": "amount_cents:cents", "starts": "starts_on:date", "ends": "ends_on:date"}
 """Field of the form by the test id of the fact next to it."""
 
-LEAST_VALUES = 500
+MIN_VALUES = 500
 
 
 @pytest.mark.sample(3)
@@ -45,7 +45,7 @@ async def test_shown_values_can_be_parsed_again(scenario: str) -> None:
                     made = parse_form(urlencode({field: text}).encode()).arguments
                     assert _member(stated, made) == _leaf(made), (row[key], field, text)
                     count += 1
-    assert count >= LEAST_VALUES
+    assert count >= MIN_VALUES
 
 
 def _shown(page: str, operation: str) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from verification.benchmarks.measurements import Measurements, p50_us
 from verification.process_stats import process_tree, tree_cpu_seconds
 
 TASK: dict[str, Any] = {"scenario": "license_renewal", "seed": 11, "chaos": 0, "modality": "screenshot"}
-MOST_WINDOWS = 8
+MAX_WINDOWS = 8
 AT_ONCE = (1, 2, 4)
 WARM_LOOKS = 3
 PAGES = ("/", "/ticketdesk/", "/datahub/", "/approvalflow/")
@@ -121,7 +121,7 @@ async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> 
     browser_bytes: list[int] = []
     envs: list[CompanyOSEnv] = []
     try:
-        for _ in range(1 + MOST_WINDOWS):
+        for _ in range(1 + MAX_WINDOWS):
             envs.append(await CompanyOSEnv(base_url=enterprise.url).__aenter__())
             await envs[-1].reset(**TASK)
             for address in PAGES:
@@ -131,9 +131,7 @@ async def measure_memory(enterprise: Enterprise, measurements: Measurements) -> 
         for env in envs:
             await env.close()
     measurements.add("memory of Chromium and its driver with one window", browser_bytes[0] / _MIB, "MiB")
-    measurements.add(
-        "memory per additional window", (browser_bytes[-1] - browser_bytes[0]) / MOST_WINDOWS / _MIB, "MiB"
-    )
+    measurements.add("memory per additional window", (browser_bytes[-1] - browser_bytes[0]) / MAX_WINDOWS / _MIB, "MiB")
 
 
 def _browser_bytes(enterprise: Enterprise) -> int:

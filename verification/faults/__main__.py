@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from companyos.cli.terminal import ERR, OUT
 from verification.faults.cells.catalogue import CELLS
 from verification.faults.report import RunMetadata, failed, markdown_table, terminal_table, to_json
-from verification.faults.runner import MOST_SENTENCES, CellResult, Suite
+from verification.faults.runner import MAX_SENTENCES, CellResult, Suite
 from verification.faults.sabotage_trials import SABOTAGE_TRIALS, is_detected, run_sabotage_trial, sabotage_table
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
@@ -143,7 +143,7 @@ def _report(suite: Suite, options: argparse.Namespace, took_s: float, folder: Pa
     for result in suite.results:
         if result.not_run:
             OUT.print(f"\n{result.cell.name}: not run, {result.not_run}", markup=False)
-        for sentence in result.findings.to_sentences()[:MOST_SENTENCES]:
+        for sentence in result.findings.to_sentences()[:MAX_SENTENCES]:
             OUT.print(f"\n{result.cell.name}: {sentence}", markup=False)
     if folder.exists():
         OUT.print(f"\nFiles of deployments with findings: {folder}", markup=False)

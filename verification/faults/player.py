@@ -10,11 +10,11 @@ from typing import Any
 from verification.faults.deployment import Deployment
 from verification.faults.findings import Findings
 from verification.faults.gateway_client import DEADLINE_S, Kind, Response
-from verification.faults.step_script import MOST_STEPS, RESET, Action, Reference, action_of, canary_of, normalize
+from verification.faults.step_script import MAX_STEPS, RESET, Action, Reference, action_of, canary_of, normalize
 
 PAUSE_S = 0.05
 FORKS_AT_ONCE = 2
-LEAST_WAIT_S = 5.0
+MIN_WAIT_S = 5.0
 RETRYABLE_CODES = frozenset(
     {"services-unavailable", "shutting-down", "unanswered", "too-many-waiting", "at-capacity", "storage-full"}
 )
@@ -64,7 +64,7 @@ class Player:
     async def step(self) -> bool:
         """Take the next step; return whether another may follow."""
         number = self.step_count + 1
-        if number > MOST_STEPS or self.ended or not self.is_open:
+        if number > MAX_STEPS or self.ended or not self.is_open:
             return False
         response, _ = await self._send_until_answered("POST", "/step", self.next_request())
         if not response.is_done:
@@ -175,7 +175,7 @@ class Player:
         while True:
             waits_s = DEADLINE_S + self.deployment.slow_starts_s - slow_starts_s
             left_s = waits_s - (clock() - began)
-            response = await self.deployment.client.request(method, path, body, deadline_s=max(LEAST_WAIT_S, left_s))
+            response = await self.deployment.client.request(method, path, body, deadline_s=max(MIN_WAIT_S, left_s))
             tries += 1
             took_s = clock() - began
             self.findings.slowest_s = max(self.findings.slowest_s, took_s)

@@ -9,7 +9,7 @@ from verification.faults.deployment import Deployment
 from verification.faults.findings import Findings
 from verification.faults.player import Player
 from verification.faults.step_script import (
-    MOST_STEPS,
+    MAX_STEPS,
     RESET,
     EpisodeEntities,
     Reference,
@@ -28,7 +28,7 @@ async def play_reference(deployment: Deployment, seed: int) -> Reference:
     entities = await _discover_entities(deployment, seed)
     first = await _post(deployment, "/reset", RESET | {"seed": seed, "episode_id": f"reference-{seed}"})
     reference = Reference(entities, normalize(first))
-    for number in range(1, MOST_STEPS + 2):
+    for number in range(1, MAX_STEPS + 2):
         action = action_of(entities, number, canary_of(f"ref{seed}", 0, number))
         body = {"episode_id": f"reference-{seed}", "action": action.body, "step": number}
         response = await _post(deployment, "/step", body)

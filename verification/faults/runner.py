@@ -27,7 +27,7 @@ TRIAL_DEADLINE_S = 90.0
 IN_CI = 10
 """Number of release trials per CI trial."""
 
-MOST_SENTENCES = 3
+MAX_SENTENCES = 3
 DEPLOYMENT_CLASSES = {
     DeploymentKind.SMALL_DISKS: SmallDiskDeployment,
     DeploymentKind.EMBEDDED: EmbeddedDeployment,

@@ -9,7 +9,7 @@ from typing import Any
 SEEDS = (7, 11, 13)
 """Seeds to play; only a few, so that most resets hit the task cache."""
 
-MOST_STEPS = 52
+MAX_STEPS = 52
 CANARY = re.compile(r"canary-[0-9a-z]{20}")
 RESET = {"scenario": "vendor_onboarding", "chaos": 0, "completion": "explicit"}
 

@@ -27,7 +27,7 @@ CATEGORIES = tuple((re.compile(words, re.IGNORECASE), frozenset(fitting)) for wo
 CUMULATIVE = frozenset({"spend_to_date", "budget_used"})
 """Metrics that accumulate from 1 January and do not decrease within a year."""
 
-_MOST_OF_UNIT = {"percent": 100, "points": 100, "per mille": 1000, "tenths of points": 1000}
+_MAX_OF_UNIT = {"percent": 100, "points": 100, "per mille": 1000, "tenths of points": 1000}
 
 
 def vendor_identity(facts: Facts) -> Found:
@@ -117,7 +117,7 @@ def cumulative_metrics(facts: Facts) -> Found:
             if row["key"] in CUMULATIVE and other < one and one_at[:4] == other_at[:4]:
                 yield row["id"], f"{row['title']} fell from {one:g} at {one_at} to {other:g} at {other_at}."
         most = max(value for _, value in values)
-        if most > _MOST_OF_UNIT.get(row["unit"], most):
+        if most > _MAX_OF_UNIT.get(row["unit"], most):
             yield row["id"], f"{row['title']} is {most:g} {row['unit']}."
 
 

@@ -5,13 +5,13 @@ violations. `make proof` prints one line per guarantee.
 `code_mutation` mutants of rubrics and rewards. `process_pool` runs the jobs; `report` prints and writes the results.
 """
 
-from verification.proof.bounds import LEAST_FAIR, LEAST_SUCCESS, MOST_FAILURE, STEP_SHARE
+from verification.proof.bounds import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE
 from verification.proof.episode_runner import EpisodeResult, Player, RecordedEpisode, play, record_episode
 
 __all__ = [
-    "LEAST_FAIR",
-    "LEAST_SUCCESS",
-    "MOST_FAILURE",
+    "MAX_FAILURE",
+    "MIN_FAIR",
+    "MIN_SUCCESS",
     "STEP_SHARE",
     "EpisodeResult",
     "Player",

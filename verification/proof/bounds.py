@@ -8,28 +8,28 @@ from companyos_players.adaptive import PRIORITIES
 STEP_SHARE = 0.7
 """Maximum share of the step limit for the fair oracle's p99 of steps."""
 
-LEAST_SUCCESS, LEAST_FAIR, MOST_FAILURE = 7.0, 12.0, 4.0
+MIN_SUCCESS, MIN_FAIR, MAX_FAILURE = 7.0, 12.0, 4.0
 """Bounds of returns: minimum of any success, minimum of the fair oracle, maximum of any failure."""
 
-LEAST_GAP = 10.0
+MIN_GAP = 10.0
 """Minimum gap between the fair oracle's mean return and that of each player that must not succeed."""
 
-LEAST_WRONG, LEAST_RIGHT = 50, 50
+MIN_WRONG, MIN_RIGHT = 50, 50
 """Minimum number of incorrect and of correct final states per task."""
 
-LEAST_KILLED = 0.97
+MIN_KILLED = 0.97
 """Minimum share of code mutants that stored evidence detects."""
 
-LEAST_NAMED = 0.95
+MIN_NAMED = 0.95
 """Minimum share of invalid final states whose primary failure names a changed entity."""
 
-LEAST_FIRED = 0.99
+MIN_FIRED = 0.99
 """Minimum share of the episodes configured with a chaos kind in which that kind occurs."""
 
-MOST_BY_CHANCE = 0.02
+MAX_BY_CHANCE = 0.02
 """Maximum share of tasks that the random policy solves at level 1."""
 
-LEAST_LOSS = 0.3
+MIN_LOSS = 0.3
 """Minimum loss of success of the weakest worker from level 0 to level 4."""
 
 PRIORITY_CHANCE = 1 / len(PRIORITIES)
@@ -41,8 +41,8 @@ APPROVER_TRIES = MAX_GUESSES + 1
 CHANCE_CONFIDENCE = 0.99
 """One-sided confidence of the bound on successes by chance."""
 
-LEAST_FAILING = 0.99
+MIN_FAILING = 0.99
 """Minimum failure rate of an agent that lacks an ability, in the shifts that require it."""
 
-MOST_ONE_AT_A_TIME = 0.3
+MAX_ONE_AT_A_TIME = 0.3
 """Upper bound on the success rate of an agent that works one case at a time, in weeks at level 4."""

@@ -16,7 +16,7 @@ from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_gateway.scenarios import Instance
 from companyos_shared.streams import Stream, digest
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 """Maximum number of attempts at an episode that ends with an infrastructure error."""
 
 Player = Callable[[TaskView, Call], Awaitable[None]]
@@ -147,7 +147,7 @@ async def record_episode(
     overrides: Mapping[str, float] | None = None,
 ) -> RecordedEpisode:
     """Play one episode and record it; an episode with an infrastructure error is repeated."""
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         step_records: list[StepRecord] = []
         ended: list[Episode] = []
 

@@ -11,7 +11,7 @@ from companyos_gateway.evaluation import Standing, Verdict
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
 from companyos_shared.streams import Stream
 
-MOST_STEPS = 150
+MAX_STEPS = 150
 _KINDS = tuple(StepKind)
 _POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MAX_MILESTONE_POINTS)
 _STARTS = (0.0, 1.0, 1 / 3)
@@ -52,7 +52,7 @@ def enter_drawn_steps(
 ) -> tuple[list[float], Outcome]:
     """Add random steps to a ledger until the episode ends. `cases` are those of a shift."""
     rewards = []
-    most = stream.integer(1, MOST_STEPS)
+    most = stream.integer(1, MAX_STEPS)
     rejections, damaged = 0, 0
     for step in range(most):
         own = stream.child("step", step)

@@ -34,8 +34,8 @@ from verification.simulation.service import KEY, SERVICE_DEFINITIONS, SERVICES, 
 
 _LIMITS = EpisodeLimits(max_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
 _STEP_TIMEOUT_S = 5.0
-_MOST_OPEN = 64
-_MOST_TEMPLATE_BYTES = 2**26
+_MAX_OPEN = 64
+_MAX_TEMPLATE_BYTES = 2**26
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Deployment:
         async def start() -> None:
             episodes: Episodes = app.state.episodes
             Episodes.__init__(
-                episodes, episodes.service, folder, max_open=_MOST_OPEN, max_template_bytes=_MOST_TEMPLATE_BYTES
+                episodes, episodes.service, folder, max_open=_MAX_OPEN, max_template_bytes=_MAX_TEMPLATE_BYTES
             )
             replay_protection: Any = app.user_middleware[0].kwargs["replay_protection"]
             ReplayProtection.__init__(replay_protection)

@@ -41,7 +41,7 @@ REST_S = 30.0
 
 FOREVER = math.inf
 
-_MOST_TRIES = 10
+_MAX_TRIES = 10
 _UNAVAILABLE = (
     errors.ServicesUnavailableError,
     errors.StorageFullError,
@@ -344,7 +344,7 @@ class Driver:
 
     async def _digest(self, episode: Episode, service: str) -> str | None:
         """Return the digest of a service's data, or None if it refuses; retry if there is no response."""
-        for _ in range(_MOST_TRIES):
+        for _ in range(_MAX_TRIES):
             context = episode.context(service, Actor.TRAINER)
             try:
                 return (

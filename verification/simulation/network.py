@@ -14,7 +14,7 @@ from verification.simulation.scheduler import Process, Scheduler
 
 LATENCY_S = 0.001
 LONGEST_DELAY_S = 3.0
-MOST_KEPT = 64
+MAX_KEPT = 64
 
 _ResponseCallback = Callable[[httpx.Response | None], None]
 
@@ -52,7 +52,7 @@ class Network:
 
     def send(self, address: str, request: httpx.Request, answer: _ResponseCallback) -> None:
         """Send a request to the listener of an address, and pass its response, or None, to `answer`."""
-        if len(self.sent) < MOST_KEPT:
+        if len(self.sent) < MAX_KEPT:
             self.sent.append((address, request))
         listener = self.listeners.get(address)
         if self._strikes(self.faults.lost):

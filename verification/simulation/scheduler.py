@@ -22,11 +22,11 @@ T = TypeVar("T")
 PREEMPTION = 0.04
 """Probability that a process is paused at a preemption point."""
 
-MOST_SWITCHES = 200_000
+MAX_SWITCHES = 200_000
 """Maximum number of switches before a history counts as stuck."""
 
 
-_MOST_CANCELS = 100
+_MAX_CANCELS = 100
 
 
 class ProcessKilledError(BaseException):
@@ -121,7 +121,7 @@ class _Loop(asyncio.BaseEventLoop):
     def end(self) -> None:
         """Cancel all tasks."""
         self.set_exception_handler(lambda _loop, _context: None)
-        for _ in range(_MOST_CANCELS):
+        for _ in range(_MAX_CANCELS):
             going_on = asyncio.all_tasks(self)
             if not going_on:
                 break
@@ -285,7 +285,7 @@ class Scheduler:
         Returns True early if a process reached its pause countdown.
         """
         end_at = self.now + seconds
-        for _ in range(MOST_SWITCHES):
+        for _ in range(MAX_SWITCHES):
             if until() or self.expired_process is not None:
                 return True
             due = [message for message in self._messages if message[0] <= self.now]
@@ -304,7 +304,7 @@ class Scheduler:
                     self.now = max(self.now, min(end_at, at)) if not math.isinf(end_at) else self.now
                     return False
                 self.now = max(self.now, at)
-        raise StuckError(f"{MOST_SWITCHES} switches, and no end")
+        raise StuckError(f"{MAX_SWITCHES} switches, and no end")
 
     def preemption_point(self, place: str) -> None:
         """Pass a preemption point of the current process; does nothing outside a process."""

@@ -10,7 +10,7 @@ from verification.faults.deployment import GATEWAY
 from verification.faults.gateway_client import Kind
 from verification.faults.misbehaving_clients import RawClient, WebSocketClient, WebSocketRequestError
 from verification.faults.player import Player
-from verification.faults.step_script import MOST_STEPS, RESET, normalize
+from verification.faults.step_script import MAX_STEPS, RESET, normalize
 from verification.faults.trial import Cell, Trial
 
 SOON_S = 0.002
@@ -83,7 +83,7 @@ async def hand_over(trial: Trial, *, dying: str) -> None:
         elif dying == "gateway":
             await restart_victims(trial, [GATEWAY])
         client = await _resume(trial, player, token)
-        if player.step_count < MOST_STEPS:
+        if player.step_count < MAX_STEPS:
             player.acknowledge(await client.step(player.plan().body))
     await client.close()
     await trial.judge()

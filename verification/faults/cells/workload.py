@@ -10,9 +10,9 @@ from verification.faults.trial import Trial, gather_all
 
 Work = Callable[[Trial, Player, asyncio.Event], Awaitable[None]]
 
-MOST_PLAYED = 40
-MOST_RESETS = 6
-MOST_SNAPSHOTS = 8
+MAX_PLAYED = 40
+MAX_RESETS = 6
+MAX_SNAPSHOTS = 8
 MAX_FORKS = 2
 STEPS_TO_REACH_ALL_SERVICES = 6
 """Number of consecutive steps that write to every service, from any starting step."""
@@ -22,7 +22,7 @@ NEW_SEEDS = range(1_000, 1_000_000)
 
 async def stepping(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
     """Take steps."""
-    while not stop.is_set() and player.step_count < MOST_PLAYED:
+    while not stop.is_set() and player.step_count < MAX_PLAYED:
         if not await player.step():
             return
 
@@ -32,7 +32,7 @@ async def resetting(trial: Trial, player: Player, stop: asyncio.Event) -> None:
     fresh = trial.player(trial.rng.choice(NEW_SEEDS)) if player is trial.players[0] else None
     if fresh is not None:
         await fresh.open()
-    for _ in range(MOST_RESETS):
+    for _ in range(MAX_RESETS):
         if stop.is_set():
             break
         opened = trial.player()
@@ -45,7 +45,7 @@ async def resetting(trial: Trial, player: Player, stop: asyncio.Event) -> None:
 
 async def snapshotting(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
     """Take a step and a snapshot, repeatedly."""
-    while not stop.is_set() and len(player.snapshots) < MOST_SNAPSHOTS:
+    while not stop.is_set() and len(player.snapshots) < MAX_SNAPSHOTS:
         if not await player.step() or await player.snapshot() is None:
             return
 
@@ -53,7 +53,7 @@ async def snapshotting(_trial: Trial, player: Player, stop: asyncio.Event) -> No
 async def restoring(_trial: Trial, player: Player, stop: asyncio.Event) -> None:
     """Restore the snapshot and take steps in every service, repeatedly."""
     (snapshot,) = player.snapshots
-    while not stop.is_set() and player.replay_number < MOST_PLAYED:
+    while not stop.is_set() and player.replay_number < MAX_PLAYED:
         if not await player.restore(snapshot) or not await _step_into_every_service(player):
             return
 

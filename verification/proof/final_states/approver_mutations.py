@@ -17,7 +17,7 @@ from verification.proof.final_states.mutations import (
 )
 
 _LONG = timedelta(days=100)
-_MOST_NEW = 2
+_MAX_NEW = 2
 """Maximum number of delegates added for each request."""
 
 
@@ -69,7 +69,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
     if not rows:
         return
     template = rows[0] if stands_in is None else stands_in
-    for person_id in free[:_MOST_NEW]:
+    for person_id in free[:_MAX_NEW]:
         yield person_id, {**template, **_unlimited(row), "id": "DEL-9990", "from_id": giver, "to_id": person_id}
 
 

@@ -25,10 +25,10 @@ from verification.proof.players.oracles import NO_TRANSPORT_FAULTS, steps_of
 
 _LINK = re.compile(r'href="([^"#]*)')
 _ID = re.compile(r"[A-Z]{1,5}-\d+")
-_MOST_PAGES = 60
+_MAX_PAGES = 60
 """Maximum number of pages opened per app and step."""
 
-_MOST_ARGUMENTS = 40
+_MAX_ARGUMENTS = 40
 """Maximum number of generated calls per tool and step."""
 
 _FIRST_ERROR_STATUS = 400
@@ -113,7 +113,7 @@ def _arguments(tool: Tool, known: Values) -> Iterator[dict[str, Any]]:
         optional = [{name: value} for name in values if name not in required for value in values[name]]
         for extra in [{}, *optional]:
             found += 1
-            if found <= _MOST_ARGUMENTS:
+            if found <= _MAX_ARGUMENTS:
                 yield {**base, **extra}
 
 
@@ -131,7 +131,7 @@ async def _pages(
     shell = Shell(app=service, title=service, prefix=f"/{service}")
     waiting, seen = [""], {""}
     for number, page in enumerate(waiting):
-        if number == _MOST_PAGES:
+        if number == _MAX_PAGES:
             break
         path, _, query = page.partition("?")
         response = await _send(engine, episode, service, build_page_call(path, query, shell))

@@ -16,7 +16,7 @@ from companyos_shared.wire.control import Rows
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
-_MOST_ALTERNATIVES = 5
+_MAX_ALTERNATIVES = 5
 """Maximum number of alternatives removed with a fact, such as the two names of a column."""
 
 
@@ -160,7 +160,7 @@ def forget(final_state: FinalState, questions: Sequence[Question]) -> Fact:
     removed = list(questions)
     first = set(known_questions(final_state))
     _remove(final_state, questions)
-    for _ in range(_MOST_ALTERNATIVES):
+    for _ in range(_MAX_ALTERNATIVES):
         alternatives = [one for one in known_questions(final_state) if one not in first]
         if not alternatives or not final_state.judge().success:
             break

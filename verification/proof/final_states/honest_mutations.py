@@ -40,7 +40,7 @@ _NOT_TAKEN_BACK = (
 _TEMPLATES = 3
 """Maximum number of existing requests used as templates if the task requires none."""
 
-_MOST_SLIPS = 40
+_MAX_SLIPS = 40
 ASSIGNEE_BY_POLICY = frozenset({"incident_response"})
 """Scenarios whose policy determines the one person who must be assigned."""
 
@@ -101,7 +101,7 @@ def _slips(oracle_run: OracleRun) -> Iterator[tuple[str | None, str, Row]]:
         rows = oracle_run.kept.stored["initial"][APPROVALFLOW].get("requests", {}).values()
         by_type = {row["type_key"]: row for row in rows}
         found = [(None, row) for row in list(by_type.values())[:_TEMPLATES]]
-    yield from islice(_near_requests(oracle_run, found), _MOST_SLIPS)
+    yield from islice(_near_requests(oracle_run, found), _MAX_SLIPS)
 
 
 def _by_request(slips: Sequence[tuple[str | None, str, Row]]) -> dict[str | None, list[Row]]:

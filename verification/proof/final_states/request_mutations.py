@@ -23,7 +23,7 @@ _WITHDRAWN_STATUSES = ("withdrawn", "cancelled")
 """Statuses that are invalid for an escalated request; any decision of its approver is accepted."""
 
 LONG_AGO = timedelta(days=400)
-_MOST_LEFT = 3
+_MAX_LEFT = 3
 """Maximum number of unrelated requests, and of unrelated delegations, that are changed."""
 
 
@@ -81,7 +81,7 @@ def delegation_mutations(oracle_run: OracleRun) -> NamedMutations:
             )
     held = oracle_run.evidence.table(APPROVALFLOW, "delegations")
     left = [key for key, row in sorted(held.items()) if key not in touched and row["revoked_at"] is None]
-    for key in left[:_MOST_LEFT]:
+    for key in left[:_MAX_LEFT]:
         yield (
             f"delegation {key}: revoked as well",
             set_columns(APPROVALFLOW, "delegations", key, revoked_at=oracle_run.last_moment()),
@@ -93,7 +93,7 @@ def _unrelated_requests(oracle_run: OracleRun) -> NamedMutations:
     touched = {net.key for net in oracle_run.net_changes}
     rows = oracle_run.evidence.table(APPROVALFLOW, "requests")
     left = [key for key in sorted(rows) if key not in touched and rows[key]["status"] in ("pending", "approved")]
-    for key in left[:_MOST_LEFT]:
+    for key in left[:_MAX_LEFT]:
         for status in ("cancelled", "escalated", "withdrawn"):
             yield f"request {key}: {status} as well", set_columns(APPROVALFLOW, "requests", key, status=status)
 

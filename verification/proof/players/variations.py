@@ -26,7 +26,7 @@ _READS: tuple[Step, ...] = (
 _MAX_READS = 6
 
 SUBMIT, VERIFY, REFRESH = "approvalflow_submit_approval", "ticketdesk_verify_ticket", "datahub_refresh_metric"
-_MOST_ASKED = 4
+_MAX_ASKED = 4
 """Maximum number of colleagues to try as assignee; TicketDesk refuses those who are away."""
 
 Detour = Callable[[Call, dict[str, Any]], Awaitable[None]]
@@ -90,7 +90,7 @@ async def _reassign(call: Call, arguments: dict[str, Any]) -> None:
     ticket = (await call("ticketdesk_get_ticket", {"key": arguments["key"]})).result
     found = (await call("datahub_search_people", {"team_id": ticket["team_id"]})).result["items"]
     others = [person["id"] for person in found if person["id"] != ticket["assignee_id"]]
-    for person_id in others[:_MOST_ASKED]:
+    for person_id in others[:_MAX_ASKED]:
         if not (await call("ticketdesk_assign_ticket", {"key": ticket["key"], "assignee_id": person_id})).is_refused:
             return
 

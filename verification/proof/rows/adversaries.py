@@ -12,7 +12,7 @@ from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
 from companyos_players.task_agnostic import TASK_AGNOSTIC, Fabricator, trace_imitators
 from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for
-from verification.proof.bounds import CHANCE_CONFIDENCE, LEAST_GAP, MOST_BY_CHANCE, MOST_FAILURE, PRIORITY_CHANCE
+from verification.proof.bounds import CHANCE_CONFIDENCE, MAX_BY_CHANCE, MAX_FAILURE, MIN_GAP, PRIORITY_CHANCE
 from verification.proof.chance import approver_chance, is_priority_judged
 from verification.proof.episode_runner import EpisodeResult, Player, record_episode
 from verification.proof.players.hill_climbing import HillClimber
@@ -122,7 +122,7 @@ class Adversaries(Row):
         values = [value for tally in tallies for value in tally.values]
         won, (low, high) = sum(tally.notes["successes"] for tally in tallies) / len(values), confidence_interval(values)
         result = f"{won:.1%}, mean return {mean(values):.2f} (95 % interval {low:.2f} to {high:.2f})"
-        return self.make_line(scope, BY_CHANCE, len(values), result, holds=won <= MOST_BY_CHANCE)
+        return self.make_line(scope, BY_CHANCE, len(values), result, holds=won <= MAX_BY_CHANCE)
 
     def _gap_line(self, scope: Scope, tallies: Sequence[Tally]) -> Line:
         """Compare each player's mean return in a scenario with the fair oracle's on the same tasks."""
@@ -133,7 +133,7 @@ class Adversaries(Row):
                 for name, group in _by_scenario(tallies, who).items():
                     if name in fair:
                         gaps[name, who] = fair[name] - _mean(group)
-        near = [f"{who} in {name}: {gap:.1f}" for (name, who), gap in gaps.items() if gap < LEAST_GAP]
+        near = [f"{who} in {name}: {gap:.1f}" for (name, who), gap in gaps.items() if gap < MIN_GAP]
         least = min(gaps, key=lambda pair: gaps[pair])
         result = f"least gap {gaps[least]:.1f} ({least[1]}, {least[0]})" + (
             f"; {summarize_violations(near)}" if near else ""
@@ -230,7 +230,7 @@ def _counted(promise: str, scenario: str, who: str, played: Sequence[EpisodeResu
     """Count successes, and returns of failed episodes above the bound."""
     won = tuple(f"{scenario}: {one.place}" for one in played if one.success)
     lost = [episode for episode in played if not episode.success and episode.outcome is not Outcome.INFRA_ERROR]
-    high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MOST_FAILURE)
+    high = tuple(f"{scenario}: {one.place} {one.return_:.1f}" for one in lost if one.return_ > MAX_FAILURE)
     most = (max(item.return_ for item in lost),) if lost else ()
     return [
         Tally(promise=promise, n=len(played), scenario=scenario, who=who, faults=won),

@@ -11,7 +11,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_shared.streams import Stream
 from verification.proof.sizes import Size
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Maximum number of violations that a line names."""
 
 JOB_FAILED = "every job finishes"
@@ -133,5 +133,5 @@ def summarize_violations(faults: Sequence[str]) -> str:
     """Return a summary of the violations of a guarantee."""
     if not faults:
         return "0 violations"
-    more = f"; {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
-    return f"{len(faults)} violations: {'; '.join(faults[:MOST_NAMED])}{more}"
+    more = f"; {len(faults) - MAX_NAMED} more" if len(faults) > MAX_NAMED else ""
+    return f"{len(faults)} violations: {'; '.join(faults[:MAX_NAMED])}{more}"

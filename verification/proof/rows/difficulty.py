@@ -16,7 +16,7 @@ from companyos_players.distraction import DISTRACTIONS, distract
 from companyos_players.registry import ablation_of
 from companyos_players.tool_matching import match_tools_by_description
 from companyos_shared.wire.context import Actor, FaultKind
-from verification.proof.bounds import LEAST_FIRED, LEAST_LOSS
+from verification.proof.bounds import MIN_FIRED, MIN_LOSS
 from verification.proof.episode_runner import Player, RecordedEpisode, record_episode
 from verification.proof.players.oracles import fair_oracle
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
@@ -216,7 +216,7 @@ def _loss_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     lost = {who: mean(levels[LEVELS[0]]) - mean(levels[LEVELS[-1]]) for who, levels in curves.items()}
     result = f"{WEAKEST} {lost[WEAKEST]:.0%}, oracle {lost[ORACLE]:.0%}"
     n = sum(tally.n for tally in tallies if tally.who in (WEAKEST, ORACLE))
-    return row.make_line(scope, LOSS, n, result, holds=lost[WEAKEST] >= LEAST_LOSS and lost[ORACLE] == 0)
+    return row.make_line(scope, LOSS, n, result, holds=lost[WEAKEST] >= MIN_LOSS and lost[ORACLE] == 0)
 
 
 def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
@@ -238,7 +238,7 @@ def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
         for who, group in _by_who(tallies).items()
     }
     least = min(sorted(shares), key=lambda who: shares[who])
-    seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < LEAST_FIRED]
+    seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < MIN_FIRED]
     result = f"lowest {shares[least]:.1%} ({least})" + (f"; {summarize_violations(seldom)}" if seldom else "")
     return row.make_line(scope, FIRES, sum(tally.n for tally in tallies), result, holds=not seldom)
 

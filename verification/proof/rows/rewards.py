@@ -18,7 +18,7 @@ from companyos_gateway.engine.reward import (
 from companyos_players.task_agnostic import TASK_AGNOSTIC
 from companyos_shared.streams import Stream
 from verification.privileged.solutions import solutions_for
-from verification.proof.bounds import LEAST_SUCCESS, MOST_FAILURE
+from verification.proof.bounds import MAX_FAILURE, MIN_SUCCESS
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.players.oracles import FAIR, fair_oracle
@@ -36,7 +36,7 @@ _LEVEL = 2
 _TOLERANCE = 1e-9
 _TRACES_PER_JOB = 250
 _PLAYERS = ("does and undoes", "random", "closes everything")
-_MOST_CHEATS = 4
+_MAX_CHEATS = 4
 _EVERY = 15
 
 
@@ -60,7 +60,7 @@ class Reward(Row):
 
 async def _played(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario = job.scenario
-    adversaries = dict(list(solutions_for(scenario).adversaries.items())[:_MOST_CHEATS])
+    adversaries = dict(list(solutions_for(scenario).adversaries.items())[:_MAX_CHEATS])
     players = {FAIR: fair_oracle(scenario), **{name: TASK_AGNOSTIC[name] for name in _PLAYERS}, **adversaries}
     tallies: list[Tally] = []
     for name, player in players.items():
@@ -168,5 +168,5 @@ def _is_bounded(ledger: RewardLedger, outcome: Outcome, return_: float) -> bool:
         return return_ in (REWARD_BOUND, -5.0)
     within = ledger.costs <= MAX_COSTS + 1e-6 and min(MAX_DAMAGE, 2.0 * len(ledger.damaged)) <= MAX_DAMAGE
     if outcome is Outcome.SUCCESS:
-        return within and return_ >= min(LEAST_SUCCESS, SUCCESS_REWARD - MAX_COSTS) - 1e-6
-    return within and return_ <= MOST_FAILURE + 1e-6
+        return within and return_ >= min(MIN_SUCCESS, SUCCESS_REWARD - MAX_COSTS) - 1e-6
+    return within and return_ <= MAX_FAILURE + 1e-6

@@ -12,15 +12,15 @@ from companyos_players.registry import fair_player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, SHIFT_ADVERSARIES, shift_player
 from companyos_players.task_agnostic import TASK_AGNOSTIC, trace_imitators
 from companyos_shared.streams import Stream
-from verification.proof.bounds import LEAST_FAILING, MOST_FAILURE, MOST_ONE_AT_A_TIME
+from verification.proof.bounds import MAX_FAILURE, MAX_ONE_AT_A_TIME, MIN_FAILING
 from verification.proof.episode_runner import play, record_episode
 from verification.proof.players.oracles import FAIR, steps_of
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
 
 SOLVED = "the fair oracle solves every case"
-LACKING = f"an agent that lacks one ability fails in >= {LEAST_FAILING:.0%} of the shifts that ask for it"
-OVERLOADED = f"an agent that works one case at a time succeeds in < {MOST_ONE_AT_A_TIME:.0%} of the weeks at level 4"
-AGNOSTIC = f"task-agnostic agents and imitators of the oracle never succeed, nor return more than +{MOST_FAILURE:g}"
+LACKING = f"an agent that lacks one ability fails in >= {MIN_FAILING:.0%} of the shifts that ask for it"
+OVERLOADED = f"an agent that works one case at a time succeeds in < {MAX_ONE_AT_A_TIME:.0%} of the weeks at level 4"
+AGNOSTIC = f"task-agnostic agents and imitators of the oracle never succeed, nor return more than +{MAX_FAILURE:g}"
 ADVERSARIES = "adversaries"
 SUCCESS_RATE = "success of agents that lack one ability"
 ABLATION_SIZES = ("day", "week")
@@ -87,12 +87,12 @@ class Shifts(Row):
         n = sum(tally.n for tally in tallies)
         if promise == OVERLOADED:
             share = sum(value for tally in tallies for value in tally.values) / n
-            return self.make_line(scope, promise, n, f"{share:.0%}", holds=share < MOST_ONE_AT_A_TIME)
+            return self.make_line(scope, promise, n, f"{share:.0%}", holds=share < MAX_ONE_AT_A_TIME)
         if promise == LACKING:
             successes = [fault for tally in tallies for fault in tally.faults]
             share = 1 - len(successes) / n
             result = f"{share:.1%}, {summarize_violations(successes)}"
-            return self.make_line(scope, promise, n, result, holds=share >= LEAST_FAILING)
+            return self.make_line(scope, promise, n, result, holds=share >= MIN_FAILING)
         return super().line(scope, promise, tallies)
 
     def details(self, tallies: Sequence[Tally]) -> list[str]:
@@ -116,6 +116,6 @@ async def _play_adversaries(engine: EpisodeEngine, job: Job, shift: str) -> list
     players = {**TASK_AGNOSTIC, **SHIFT_ADVERSARIES, **imitators}
     for name, player in players.items():
         result = await play(engine, shift, name, player, seed=seed, chaos=level)
-        if result.success or result.return_ > MOST_FAILURE:
+        if result.success or result.return_ > MAX_FAILURE:
             faults.append(f"{result.place}: {name} returns {result.return_:.1f}")
     return [Tally(promise=AGNOSTIC, n=len(players), faults=tuple(faults))]

@@ -11,7 +11,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_players.player import is_write, replay_of
 from companyos_shared.streams import Stream
-from verification.proof.bounds import LEAST_FAIR, LEAST_SUCCESS, STEP_SHARE
+from verification.proof.bounds import MIN_FAIR, MIN_SUCCESS, STEP_SHARE
 from verification.proof.episode_runner import Player, RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.required_writes import is_between_states, required_causes
@@ -73,7 +73,7 @@ class Solvable(Row):
         if promise == RETURNS:
             fair = min(value for tally in tallies if tally.who == FAIR for value in tally.values)
             privileged = min(value for tally in tallies if tally.who == PRIVILEGED for value in tally.values)
-            holds = fair >= LEAST_FAIR and privileged >= LEAST_SUCCESS
+            holds = fair >= MIN_FAIR and privileged >= MIN_SUCCESS
             return self.make_line(scope, promise, n, f"fair {fair:.1f}, privileged {privileged:.1f}", holds=holds)
         return super().line(scope, promise, tallies)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import DECLARATION
-from verification.proof.bounds import LEAST_KILLED, LEAST_NAMED, LEAST_RIGHT, LEAST_WRONG
+from verification.proof.bounds import MIN_KILLED, MIN_NAMED, MIN_RIGHT, MIN_WRONG
 from verification.proof.code_mutation.corpus import random_traces, shift_tasks, task_of, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
 from verification.proof.code_mutation.mutant_runner import (
@@ -42,9 +42,9 @@ from verification.proof.players.variations import variation_players
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally
 
 WRONG = "every invalid final state is rejected"
-ENOUGH_WRONG = f"at least {LEAST_WRONG} invalid final states per task"
+ENOUGH_WRONG = f"at least {MIN_WRONG} invalid final states per task"
 RIGHT = "every valid final state is accepted"
-ENOUGH_RIGHT = f"at least {LEAST_RIGHT} valid final states per task"
+ENOUGH_RIGHT = f"at least {MIN_RIGHT} valid final states per task"
 EXPLAINED_FAILURES = "every failed check says what was expected and found"
 NAMED = "the primary failure is about what was changed, in >= 95 % of the invalid final states"
 _SEED_SPACING = 1_000
@@ -128,8 +128,8 @@ class Verifier(Row):
                 faults=_prefixed(place, rejected),
                 notes=dict(Counter(map(kind_of, right))),
             ),
-            _enough_cases(ENOUGH_WRONG, job, len(wrong), LEAST_WRONG),
-            _enough_cases(ENOUGH_RIGHT, job, len(right), LEAST_RIGHT),
+            _enough_cases(ENOUGH_WRONG, job, len(wrong), MIN_WRONG),
+            _enough_cases(ENOUGH_RIGHT, job, len(right), MIN_RIGHT),
         ]
         return [*tallies, await _valid_alternatives(engine, job, oracle_run)]
 
@@ -138,7 +138,7 @@ class Verifier(Row):
         if promise not in (KILLED, NAMED):
             return super().line(scope, promise, tallies)
         n, faults = sum(tally.n for tally in tallies), sum(len(tally.faults) for tally in tallies)
-        share, least = (n - faults) / n if n else 0.0, LEAST_KILLED if promise == KILLED else LEAST_NAMED
+        share, least = (n - faults) / n if n else 0.0, MIN_KILLED if promise == KILLED else MIN_NAMED
         words = "survive" if promise == KILLED else "name something else"
         return self.make_line(scope, promise, n, f"{share:.1%}, {faults} {words}", holds=share >= least)
 

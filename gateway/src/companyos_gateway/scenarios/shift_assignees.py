@@ -16,7 +16,7 @@ from companyos_shared.streams import Stream
 ANSWER_DAYS = timedelta(days=7)
 """Period from the start in which a colleague who has to be asked is present."""
 
-LEAST_CANDIDATES = 4
+MIN_CANDIDATES = 4
 """Minimum number of candidates among whom one is the only person who takes tickets."""
 
 
@@ -61,7 +61,7 @@ def _add_sole_assignee(
         if one.is_resolved
         and one.case.team_id == ticket.team_id
         and one.case.needs_assignee
-        and len(one.candidate_ids) >= LEAST_CANDIDATES
+        and len(one.candidate_ids) >= MIN_CANDIDATES
     ]
     for ticket, one in stream.shuffled(found):
         takers = [person_id for person_id in one.candidate_ids[1:] if _stays(world, person_id, one)]
@@ -143,7 +143,7 @@ def _with_free_assignee(cases: Sequence[QueuedCase], remarks: Remarks) -> list[Q
 
 def _possible_takers(world: WorldBuilder, queued: QueuedCase) -> list[str]:
     """Return the possible assignees of a ticket, except its current assignee, the agent and the first candidate."""
-    if queued.case.needs_assignee and len(queued.candidate_ids) < LEAST_CANDIDATES:
+    if queued.case.needs_assignee and len(queued.candidate_ids) < MIN_CANDIDATES:
         return []
     others = [one for one in queued.candidate_ids[1:] if one not in (queued.ticket.assignee_id, world.agent_id)]
     return [one for one in others if _stays(world, one, queued)]

@@ -56,7 +56,7 @@ SPARE_WORKING_DAYS = 2
 DUE_IN_WORKING_DAYS = (9, 11)
 """Range of working days until a case is due, unless its scenario asks for an earlier day."""
 
-LEAST_DUE_WORKING_DAYS = 8
+MIN_DUE_WORKING_DAYS = 8
 """Minimum number of working days until a case is due: handovers take up to two, followed by the freeze."""
 
 LATER_SHARE = 0.5
@@ -86,7 +86,7 @@ def eligible_scenarios(scenarios: Mapping[str, Scenario]) -> dict[str, AnyScenar
     return {
         name: one
         for name, one in scenarios.items()
-        if isinstance(one, DeclaredScenario) and one.fits_shifts and one.due_in[0] >= LEAST_DUE_WORKING_DAYS
+        if isinstance(one, DeclaredScenario) and one.fits_shifts and one.due_in[0] >= MIN_DUE_WORKING_DAYS
     }
 
 

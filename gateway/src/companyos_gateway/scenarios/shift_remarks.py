@@ -25,7 +25,7 @@ REMARK_GRACE = timedelta(minutes=60)
 REPORTER_DAYS = timedelta(days=4)
 """Period from the start in which a reporter who withdraws a ticket is present."""
 
-LEAST_RELATED = 2
+MIN_RELATED = 2
 """Minimum number of later handovers for a withdrawal or a condition, so that other tickets remain."""
 
 
@@ -115,7 +115,7 @@ def _add_withdrawal(
 
     Under a further ticket, someone who cannot withdraw it asks for the end of another one.
     """
-    if len(late) < LEAST_RELATED:
+    if len(late) < MIN_RELATED:
         return
     present, related = _present(world), {*remarks.predecessors, *_waited_for(remarks)}
     free = [one for one in late if one.is_resolved and one.ticket.key not in related]
@@ -160,7 +160,7 @@ def _add_conditions(
             if one.ticket.key not in remarks.predecessors
             and (other.case.refusal is not None if is_refused else other.is_resolved)
         ]
-        if len(late) < LEAST_RELATED or not found:
+        if len(late) < MIN_RELATED or not found:
             continue
         one, other = stream.choice(found)
         key, other_key = one.ticket.key, other.ticket.key

@@ -40,7 +40,7 @@ MAX_STEPS = 1_000
 STEP_SHARE = 0.8
 """Share of the cases' own step limits that a shift allows, up to MAX_STEPS."""
 
-LEAST_CASES_WITH_BEST = 4
+MIN_CASES_WITH_BEST = 4
 """Minimum number of cases in shifts with a case that has a best answer, or two cases about one vendor."""
 
 SAME_VENDOR_SHARE = 0.5
@@ -223,7 +223,7 @@ class Shift:
         best = [one for one in self.scenarios if one.has_best_answer]
         others = [one for one in self.scenarios if not one.has_best_answer]
         placed: dict[int, list[AnyScenario]] = {}
-        if self.count < LEAST_CASES_WITH_BEST:
+        if self.count < MIN_CASES_WITH_BEST:
             return others, placed
         if best and Feature.BEST_SELECTION in features:
             placed[stream.child("best").integer(0, self.count - 1)] = best

@@ -24,7 +24,7 @@ from companyos_shared.streams import Stream
 
 VENDORS = (15, 18)
 CERTIFICATE_DAYS = 365
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 _LETTER_NUMBERS = str.maketrans({letter: str(int(letter, 36)) for letter in ascii_uppercase})
 _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
@@ -177,8 +177,8 @@ def _person_name(stream: Stream) -> str:
 
 
 def _digits(stream: Stream, count: int) -> str:
-    if count > _MOST_DIGITS:
-        return _digits(stream, count - _MOST_DIGITS) + _digits(stream, _MOST_DIGITS)
+    if count > _MAX_DIGITS:
+        return _digits(stream, count - _MAX_DIGITS) + _digits(stream, _MAX_DIGITS)
     return str(stream.integer(10 ** (count - 1), 10**count - 1))
 
 

@@ -22,7 +22,7 @@ from companyos_players.player import Json
 POLICY_WORDS = "discrepancies disagree sources"
 POLICY_TOPIC = "data quality"
 DERIVED = "adjustment_percent"
-MOST_FAILURES = 99
+MAX_FAILURES = 99
 """Maximum failed refreshes; the policy sets no limit."""
 
 
@@ -49,7 +49,7 @@ class DataDiscrepancyWorker(Worker):
         rows = await self.client.list_all("datahub_list_metrics", subject=self.vendor["id"])
         self.key = next(row["key"] for row in rows if row["key"].partition("_")[0] in text.lower())
         due_at = datetime.fromisoformat(self.ticket.known["due_at"])
-        terms = RefreshPolicy(due_at, MOST_FAILURES, self.policy["policy_id"])
+        terms = RefreshPolicy(due_at, MAX_FAILURES, self.policy["policy_id"])
         self.figure = self.figure_of(terms)
         self.missing: MetricUnavailableError | None = None
         try:

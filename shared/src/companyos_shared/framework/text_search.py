@@ -16,7 +16,7 @@ from companyos_shared.framework.errors import ServiceError, shortened
 T = TypeVar("T")
 
 SHORTEST_WORD_CHARS = 2
-MOST_CANDIDATES = 500
+MAX_CANDIDATES = 500
 """Maximum number of searched rows of a base; the others match fewer or more frequent words."""
 
 _WORD = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*|[^\W_]+")
@@ -36,7 +36,7 @@ class Searchable(NamedTuple):
 
 
 def candidates(call: Call, table: Table, query: str | None) -> ColumnElement[bool] | TextClause:
-    """Return a condition that selects the rows to search: all rows, but at most MOST_CANDIDATES of a base.
+    """Return a condition that selects the rows to search: all rows, but at most MAX_CANDIDATES of a base.
 
     The table needs SEARCHED in its `info`, which creates the index of the base's texts. Raises QueryBlankError (422).
     """
@@ -45,7 +45,7 @@ def candidates(call: Call, table: Table, query: str | None) -> ColumnElement[boo
     name, index = table.name, search_table(table)
     return text(
         f"{name}.rowid IN (SELECT rowid FROM {name} WHERE _in_base = 0 UNION ALL SELECT * FROM "  # noqa: S608
-        f"(SELECT rowid FROM {index} WHERE {index} MATCH :words ORDER BY rank LIMIT {MOST_CANDIDATES}))"
+        f"(SELECT rowid FROM {index} WHERE {index} MATCH :words ORDER BY rank LIMIT {MAX_CANDIDATES}))"
     ).bindparams(words=" OR ".join(f'"{word}"*' for word in _query_words(query)))
 
 

@@ -40,7 +40,7 @@ def new_key_slots(world: WorldBuilder, stream: Stream, team_id: str, count: int)
 MIN_AGE = timedelta(minutes=20)
 """Minimum age of recent tickets at the start."""
 
-MOST_WORKING_DAYS = 3
+MAX_WORKING_DAYS = 3
 """Maximum age of recent tickets at the start, in working days."""
 
 
@@ -57,7 +57,7 @@ def recent_key_slots(
     known_keys = [(ticket.key, ticket.created_at) for ticket in world.ticketdesk.tickets if ticket.team_id == team_id]
     known_keys += [(slot.key, slot.created_at) for slot in world.ticket_slots[team_id]]
     last_key, last_at = max(known_keys, key=lambda one: _number(one[0]))
-    since = max(last_at, closing_time(working_days_from(world.today, -MOST_WORKING_DAYS)))
+    since = max(last_at, closing_time(working_days_from(world.today, -MAX_WORKING_DAYS)))
     since = max(since, after or since)
     prefix, number = last_key.rpartition("-")[0], _number(last_key)
     slots = []

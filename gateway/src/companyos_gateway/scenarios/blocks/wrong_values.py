@@ -16,7 +16,7 @@ STEPS = (2, 3, 5)
 """Differences of a wrong number from a right one below SMALL. A difference of one would be taken for a typing error."""
 
 LATER_DAYS = (30, 60, 90, 180, 365)
-LEAST_CHOICES = 3
+MIN_CHOICES = 3
 """Minimum number of values of an enumeration: with two, the wrong one would give the right one away."""
 
 _CHOICE = re.compile(r"[a-z][a-z_]*")
@@ -53,7 +53,7 @@ def wrong_values(right: Value, kind: FieldKind, choices: Iterable[str] = ()) -> 
         return [(date.fromisoformat(str(right)) + timedelta(days=days)).isoformat() for days in LATER_DAYS]
     if kind is FieldKind.CHOICE:
         listed = sorted(set(choices))
-        is_enumeration = len(listed) >= LEAST_CHOICES and right in listed and all(map(_CHOICE.fullmatch, listed))
+        is_enumeration = len(listed) >= MIN_CHOICES and right in listed and all(map(_CHOICE.fullmatch, listed))
         return [one for one in listed if one != right] if is_enumeration else []
     figure = int(right)
     if figure <= 0:

@@ -19,9 +19,9 @@ SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
 RESERVE_STEP_CENTS, RESERVE_STEPS = 10_000, (20, 90)
 """Step in cents of the reserve, and its range in steps."""
 
-MOST_TO_SPARE_CENTS, USED_CENTS = 2_000_000, (100_000, 3_000_000)
+MAX_SPARE_CENTS, USED_CENTS = 2_000_000, (100_000, 3_000_000)
 NATURES = ("operating", "capital")
-PRIORITY_STEP_CENTS, LEAST_CENTS = 50_000, 500
+PRIORITY_STEP_CENTS, MIN_CENTS = 50_000, 500
 WINDOW_DAYS, OLDEST_DAYS = (5, 8), 14
 """Range of days in which requests for a transfer are parts of it, and maximum age of open ones, before they expire."""
 
@@ -91,16 +91,16 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         reserve = RESERVE_STEP_CENTS * stream.integer(*RESERVE_STEPS)
         low, high = stream.choice((SMALL_SHARES, LARGE_SHARES)) if variant is Variant.WHOLE else LARGE_SHARES
         amount = kit.rounded_amount(stream, limit * low // 100, limit * high // 100)
-        left = reserve + kit.rounded_amount(stream, 0, MOST_TO_SPARE_CENTS)
+        left = reserve + kit.rounded_amount(stream, 0, MAX_SPARE_CENTS)
         if ground is RefusalGround.TOO_LITTLE:
-            left = kit.rounded_amount(stream, RESERVE_STEP_CENTS, reserve - LEAST_CENTS)
+            left = kit.rounded_amount(stream, RESERVE_STEP_CENTS, reserve - MIN_CENTS)
         owners = [one.id for one in staff.active() if one.team_id not in (kit.FINANCE, kit.EXECUTIVE)]
         owner_id, other_owner_id, unrelated_person_id = stream.sample(owners, 3)
         nature, other_nature = stream.shuffled(NATURES)
         purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
         giver = _file_line(build, purpose, nature, owner_id, free_cents=amount + left)
         taker_nature = other_nature if ground is RefusalGround.MIXED else nature
-        taker_free = kit.rounded_amount(stream, 0, MOST_TO_SPARE_CENTS)
+        taker_free = kit.rounded_amount(stream, 0, MAX_SPARE_CENTS)
         taker = _file_line(build, other_purpose, taker_nature, other_owner_id, free_cents=taker_free)
         lookalike = None
         if kit.Kind.SIMILAR_NAMES in build.kinds:
@@ -176,7 +176,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         lines = [row for row in world.datahub.records if row.kind == "budget_line" and row not in (giver, taker)]
         other_line = facts.lookalike or stream.choice(lines)
         for pair, days in (((giver, other_line), recent), ((taker, giver), recent), ((giver, taker), old)):
-            amount = kit.rounded_amount(stream, LEAST_CENTS, facts.limit_cents)
+            amount = kit.rounded_amount(stream, MIN_CENTS, facts.limit_cents)
             _file_request(build, pair, amount, stream.choice(colleagues), stream.choice(days))
         kit.number_requests(world, stream)
         return replace(facts, own_parts=tuple(own), others_parts=tuple(others))
@@ -271,14 +271,14 @@ def _file_line(build: kit.BuildContext, purpose: str, nature: str, owner_id: str
 
 def _draw_parts(stream: kit.Stream, facts: Transfer) -> list[int]:
     """Split the amount into parts of about the same size, each within the limit of a finance controller."""
-    left, limit = facts.amount_cents // LEAST_CENTS, facts.limit_cents // LEAST_CENTS
+    left, limit = facts.amount_cents // MIN_CENTS, facts.limit_cents // MIN_CENTS
     count = -(-left // limit) + stream.integer(0, 1)
     parts = []
     for further in reversed(range(count)):
         average = left // (further + 1)
         low, high = max(average * 3 // 4, left - further * limit), min(average * 5 // 4, limit)
         part = stream.integer(low, high) if further else left
-        parts.append(part * LEAST_CENTS)
+        parts.append(part * MIN_CENTS)
         left -= part
     return parts
 

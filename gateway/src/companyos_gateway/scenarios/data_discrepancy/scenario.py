@@ -11,7 +11,7 @@ from typing import Any
 from companyos_gateway.scenarios import kit
 
 ADJUSTMENT = "adjustment_percent"
-LEAST_STEPS = 12
+MIN_STEPS = 12
 """Minimum difference of the wrong value in steps, which leaves room for three limits of the policy below it."""
 
 ENDED_STATES = ("expired", "terminated")
@@ -194,7 +194,7 @@ def _draw_figure(build: kit.BuildContext) -> Figure:
     kit.draw_certificates(world, stream, vendor)
     lookalike = kit.draw_namesake(world, stream, vendor) if kit.Kind.SIMILAR_NAMES in build.kinds else None
     steps = stream.integer(topic.low, topic.high)
-    far = [one for one in range(topic.low, topic.high + 1) if abs(one - steps) >= LEAST_STEPS]
+    far = [one for one in range(topic.low, topic.high + 1) if abs(one - steps) >= MIN_STEPS]
     value, wrong, grain = steps * topic.step, stream.choice(far) * topic.step, 5 * topic.step
     return Figure(
         topic=topic,

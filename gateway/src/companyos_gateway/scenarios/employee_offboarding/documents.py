@@ -16,7 +16,7 @@ SUBJECT = next(one for one in kit.APPROVAL_SUBJECTS if one.type_key == "purchase
 TEAMS = ("vendor-operations", "procurement", "platform", "data")
 """Teams of leavers; none of them owns a blocker of the ticket."""
 
-LEAST_TENURE_DAYS = 730
+MIN_TENURE_DAYS = 730
 LAST_DAY_IN_WORKING_DAYS = (20, 26)
 """Range of working days until the last day: later than any ticket of this kind is due."""
 
@@ -135,7 +135,7 @@ def add_leaver(build: kit.BuildContext) -> Leaver:
 
 def _draw_person(build: kit.BuildContext) -> kit.Person:
     world, stream = build.world, build.stream
-    oldest = world.today - timedelta(days=LEAST_TENURE_DAYS)
+    oldest = world.today - timedelta(days=MIN_TENURE_DAYS)
     usual = [one for team_id in TEAMS for one in world.staff.active(team_id) if not one.roles]
     return stream.choice([one for one in usual if one.employed_from <= oldest] or usual)
 

@@ -18,7 +18,7 @@ LOWEST_RATE, HIGHEST_RATE = 20, 40
 SLA_MINUTES = (360, 480, 720)
 """Possible freshness SLAs of the authority: hours, so that a person can decide meanwhile."""
 
-MOST_REPORTS, CHANGES = 8, 4
+MAX_REPORTS, CHANGES = 8, 4
 WEEK = timedelta(days=7)
 HAS_LEFT = 0.4
 """Probability that a schedule names a former employee first, if the team has one."""
@@ -96,7 +96,7 @@ def add_incident(build: kit.BuildContext, words: Words) -> Incident:
     _file_runbooks(build.child("runbooks"), outage)
     on_call = _file_on_call(build.child("on_call"))
     own = build.child("reports")
-    slots = kit.recent_key_slots(world, own.stream, TEAM, CHANGES + MOST_REPORTS + 2)
+    slots = kit.recent_key_slots(world, own.stream, TEAM, CHANGES + MAX_REPORTS + 2)
     cause_key = _add_changes(own, words["changes"], outage, slots[:CHANGES])
     world.ticket_slots[TEAM] += slots[CHANGES : CHANGES + 2]
     late = iter(slots[CHANGES + 2 :])

@@ -16,7 +16,7 @@ DAYS_LEFT, MANY_DAYS_LEFT = (32, 60), (100, 300)
 WINDOW_STEP = 30
 """Step, in days, of the time before its end within which a license may be renewed."""
 
-FEWEST_DAYS, MOST_DAYS = 5, MANY_DAYS_LEFT[1]
+MIN_DAYS, MAX_DAYS = 5, MANY_DAYS_LEFT[1]
 TERMS, CAPS, SEATS = (365, 730, 1095), (180, 270, 360), (40, 120)
 EDITIONS = ("team", "business", "enterprise")
 PRICES_CENTS = {kit.Role.PROCUREMENT_LEAD: (9_000, 30_000), kit.Role.CFO: (120_000, 400_000)}
@@ -155,7 +155,7 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
 
     def figures(self, facts: License, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the window, the limits of priorities and the maximum term; other versions have another window."""
-        left, longest = facts.days_left, MOST_DAYS - WINDOW_STEP
+        left, longest = facts.days_left, MAX_DAYS - WINDOW_STEP
         if (facts.ground is RefusalGround.TOO_EARLY) is in_force:
             window = min(stream.integer(WINDOW_STEP, left - 1), longest)
             window -= window % WINDOW_STEP
@@ -176,9 +176,9 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
     def complete(self, build: kit.BuildContext, facts: License, policy: kit.PolicyRow, slot: kit.KeySlot) -> License:
         """Add the days left; other sources report a value on the other side of the window."""
         window, left = policy.parameters["window_days"], facts.days_left
-        inside, outside = (FEWEST_DAYS, window), (window + 1, MOST_DAYS)
+        inside, outside = (MIN_DAYS, window), (window + 1, MAX_DAYS)
         is_early = facts.ground is RefusalGround.TOO_EARLY
-        stale = inside if is_early else (FEWEST_DAYS, MOST_DAYS)
+        stale = inside if is_early else (MIN_DAYS, MAX_DAYS)
         other_keys = ("spend_to_date", "delivery_score")
         plan = kit.MetricPlan(
             key=METRIC_KEY,
@@ -190,7 +190,7 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
             draw_stale_value=lambda own: kit.draw_other_value(own, left, *stale),
             draw_conflicting_value=lambda own: own.integer(*(inside if is_early else outside)),
             lookalike=kit.lookalike_metric(
-                facts.lookalike, _metric_title, lambda own: kit.draw_other_value(own, left, FEWEST_DAYS, MOST_DAYS)
+                facts.lookalike, _metric_title, lambda own: kit.draw_other_value(own, left, MIN_DAYS, MAX_DAYS)
             ),
         )
         return replace(facts, metric=kit.add_task_metric(build.world, build.stream, plan, build.kinds))

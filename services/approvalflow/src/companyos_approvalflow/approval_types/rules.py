@@ -15,7 +15,7 @@ from companyos_shared.framework.errors import shortened
 LONGEST_TEXT = 500
 LARGEST_NUMBER = 2**53
 LONGEST_NAME = 64
-MOST_PLACES = 5
+MAX_PLACES = 5
 _DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _EXPECTED = {
@@ -141,6 +141,6 @@ def _is_missing(spec: FieldSpec, values: Mapping[str, object]) -> bool:
 def _raise_for(problem: type[ServiceError], invalid: list[tuple[str, str]]) -> None:
     if not invalid:
         return
-    places = [(f"fields.{name[:LONGEST_NAME]}", reason) for name, reason in invalid[:MOST_PLACES]]
+    places = [(f"fields.{name[:LONGEST_NAME]}", reason) for name, reason in invalid[:MAX_PLACES]]
     detail = "; ".join(f"{place} {reason}" for place, reason in places)
     raise problem(detail, errors=[{"place": place, "reason": reason} for place, reason in places])

@@ -19,7 +19,7 @@ from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, Reques
 from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import Company
 
-MOST_TIMES_ASKED = 2
+MAX_TIMES_ASKED = 2
 """Maximum number of times that an approver asks the same question about a request."""
 
 
@@ -196,7 +196,7 @@ def verdict(objection: Verdict | None, turn: Turn) -> Verdict:
 
 def _question(reaction: Reaction, times_asked: int) -> Verdict:
     """Return the question, its repetition, or the rejection after two answers without the requested information."""
-    if times_asked >= MOST_TIMES_ASKED:
+    if times_asked >= MAX_TIMES_ASKED:
         return _rejected(RejectionReason.INFORMATION_NOT_PROVIDED, "The answers did not contain what I asked for.")
     again = "Thank you for your answer, but it does not contain what I asked for. " if times_asked else ""
     return Verdict(DecisionKind.INFO_REQUESTED, reaction.reason_code, again + reaction.reason)

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
 
-MOST_TYPES = 20
+MAX_TYPES = 20
 LARGEST_CENTS = 2**53
 EARLIEST_YEAR, LATEST_YEAR = 2000, 2099
 
@@ -44,7 +44,7 @@ class NewDelegation(RequestModel):
         None, description="The delegation starts at this time, inclusive; default: now."
     )
     type_keys: list[Annotated[str, Field(max_length=64)]] = Field(
-        default_factory=list, max_length=MOST_TYPES, description="Covered approval types; empty: all types."
+        default_factory=list, max_length=MAX_TYPES, description="Covered approval types; empty: all types."
     )
     limit_cents: int | None = Field(
         None, ge=0, le=LARGEST_CENTS, strict=True, description="Largest covered amount, inclusive; null: any amount."

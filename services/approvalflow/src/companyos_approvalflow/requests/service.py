@@ -38,7 +38,7 @@ from companyos_approvalflow.requests.rules import (
 )
 from companyos_shared.framework import Call, Page, PageParams, check_version, paginate
 
-MOST_NOTES_SHOWN = 5
+MAX_NOTES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def show(call: Call, request: Request) -> schemas.Approval:
     approval_type = require_type(call, request.type_key)
     columns = {name: getattr(request, name) for name in Request.__dataclass_fields__}
     decisions = read_decisions(call.db, request.id)
-    notes, notes_total = read_latest_notes(call.db, request.id, MOST_NOTES_SHOWN)
+    notes, notes_total = read_latest_notes(call.db, request.id, MAX_NOTES_SHOWN)
     return schemas.Approval(
         **columns,
         approvals_needed=approval_type.approvals_needed(approval_type.amount_cents(request.fields)),

@@ -22,7 +22,7 @@ class Days:
 
 
 DEFAULT_DAYS = 28
-MOST_DAYS = 366
+MAX_DAYS = 366
 EARLIEST = date(1970, 1, 1)
 LATEST = date(2199, 12, 31)
 
@@ -35,8 +35,8 @@ def period(first: date | None, last: date | None, *, today: date) -> Days:
     """Return the requested period, by default four weeks from today; raises PeriodNotAllowedError (422)."""
     start = first or today
     end = last or start + timedelta(days=DEFAULT_DAYS - 1)
-    if not timedelta(0) <= end - start < timedelta(days=MOST_DAYS):
-        raise PeriodNotAllowedError(f"the period must have 1 to {MOST_DAYS} days; got {start} to {end}")
+    if not timedelta(0) <= end - start < timedelta(days=MAX_DAYS):
+        raise PeriodNotAllowedError(f"the period must have 1 to {MAX_DAYS} days; got {start} to {end}")
     return Days(start, end)
 
 

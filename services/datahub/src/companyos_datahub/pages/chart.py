@@ -10,7 +10,7 @@ from companyos_datahub.metrics.schemas import EarlierValue
 
 WIDTH, HEIGHT = 640, 250
 SIDE, TOP, BOTTOM = 12, 32, 66
-LEAST_POINTS = 2
+MIN_POINTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Chart:
 
 def chart_of(values: Sequence[EarlierValue]) -> Chart | None:
     """Return the chart of values in any order, or None for fewer than two values."""
-    if len(values) < LEAST_POINTS:
+    if len(values) < MIN_POINTS:
         return None
     ordered = sorted(values, key=lambda value: value.as_of)
     start, span = ordered[0].as_of, ordered[-1].as_of - ordered[0].as_of

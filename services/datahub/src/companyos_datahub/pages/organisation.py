@@ -8,7 +8,7 @@ from datetime import date
 
 from companyos_shared.wire.company import Company, Person, Team
 
-MOST_PEOPLE = 200
+MAX_PEOPLE = 200
 """Maximum number of people in an org chart."""
 
 
@@ -36,7 +36,7 @@ class TeamOf:
 def reporting_lines(company: Company, day: date) -> list[Node]:
     """Return the people employed on a day as trees; people without an employed manager are roots.
 
-    For a company with more than MOST_PEOPLE people, return only the tree of the caller.
+    For a company with more than MAX_PEOPLE people, return only the tree of the caller.
     """
     people = _employed(company, day)
     there = {person.id for person in people}
@@ -57,7 +57,7 @@ def reporting_lines(company: Company, day: date) -> list[Node]:
 
 def is_large(company: Company) -> bool:
     """Return whether the company has too many people for one page."""
-    return len(company.people) > MOST_PEOPLE
+    return len(company.people) > MAX_PEOPLE
 
 
 def departments(company: Company, day: date) -> Mapping[str, list[TeamOf]]:

@@ -14,13 +14,13 @@ from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, Tic
 TITLE_CHARS = 200
 DESCRIPTION_CHARS = 4000
 TAG_CHARS = 40
-MOST_TAGS = 10
+MAX_TAGS = 10
 REF_CHARS = 120
 
 TicketKey = Annotated[str, Path(max_length=32, examples=["OPS-1042"], description="Key of the ticket.")]
 Title = Annotated[str, Field(min_length=1, max_length=TITLE_CHARS)]
 Tag = Annotated[str, Field(min_length=1, max_length=TAG_CHARS)]
-Tags = Annotated[list[Tag], Field(max_length=MOST_TAGS)]
+Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
 
 DUE = "Due time in UTC, such as 2026-03-06T17:00:00Z."
 

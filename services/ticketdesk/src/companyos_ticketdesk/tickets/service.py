@@ -20,7 +20,7 @@ from companyos_ticketdesk.tickets.rules import (
 )
 from companyos_ticketdesk.tickets.schemas import NewTicket, PlannedChange, PlannedTicket, TicketChanges, TicketView
 
-MOST_NAMED_TEAMS = 20
+MAX_NAMED_TEAMS = 20
 """Maximum number of teams that the error for an unknown team lists."""
 
 
@@ -107,6 +107,6 @@ def _prefix_of(call: Call, team_id: str) -> str:
     rows = call.db.execute(select(team_prefixes).order_by(team_prefixes.c.team_id))
     prefixes = {row.team_id: row.prefix for row in rows}
     if team_id not in prefixes:
-        accepted = f"one of {', '.join(prefixes)}" if len(prefixes) <= MOST_NAMED_TEAMS else "the id of a team"
+        accepted = f"one of {', '.join(prefixes)}" if len(prefixes) <= MAX_NAMED_TEAMS else "the id of a team"
         raise UnknownTeamError(f'team_id must be {accepted}; got "{team_id}"')
     return str(prefixes[team_id])
