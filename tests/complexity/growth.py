@@ -13,7 +13,7 @@ SLACK = 2.0
 QUICK_S = 0.01
 """If the large input takes less than this, the small one is not measured."""
 HARMLESS_S = 0.04
-"""An input that takes less CPU time than this is not measured again, whatever its growth."""
+"""An input that takes less CPU time than this is accepted, whatever its growth."""
 
 Run = Callable[[int], Awaitable[object]]
 """Processes an input of that many bytes."""
@@ -31,16 +31,19 @@ class Growth:
     superlinear: list[str] = field(default_factory=list)
 
     async def measure(self, name: str, run: Run) -> None:
-        """Measure the CPU times of one input; if the first is long, take the minimum of several."""
+        """Measure the CPU times of one input; if their growth seems too high, take the minimum of several."""
         self.measured += 1
         large_s = await _cpu_s(run, self.large_bytes)
         small_s = 0.0 if large_s < QUICK_S else await _cpu_s(run, self.small_bytes)
-        if large_s > HARMLESS_S:
+        if self._is_superlinear(small_s, large_s):
             small_s = min([small_s, *[await _cpu_s(run, self.small_bytes) for _ in range(REPEATS)]])
             large_s = min([large_s, *[await _cpu_s(run, self.large_bytes) for _ in range(REPEATS)]])
-            if large_s > max(small_s * self.large_bytes / self.small_bytes * SLACK, HARMLESS_S):
+            if self._is_superlinear(small_s, large_s):
                 self.superlinear.append(f"{name}: {small_s * 1000:.1f} ms small, {large_s * 1000:.1f} ms large")
         self.slowest = max(self.slowest, ((large_s - small_s) * 1024_000 / (self.large_bytes - self.small_bytes), name))
+
+    def _is_superlinear(self, small_s: float, large_s: float) -> bool:
+        return large_s > max(small_s * self.large_bytes / self.small_bytes * SLACK, HARMLESS_S)
 
     def described(self) -> str:
         """Return a line about the slowest input."""
