@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -22,3 +24,10 @@ def test_no_other_process_can_take_the_port_of_a_starting_server() -> None:
     finally:
         process.stop()
     socket.create_server((HOST, port)).close()
+
+
+def test_a_server_starts_although_the_standard_input_of_its_parent_is_closed() -> None:
+    code = "from companyos.services import run_services\nwith run_services() as urls: print(*urls)"
+    command = f"{sys.executable} -c '{code}' <&-"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+    assert "ticketdesk" in done.stdout, done.stderr

@@ -34,7 +34,7 @@ class Growth:
         """Measure the CPU times of one input; if their growth seems too high, take the minimum of several."""
         self.measured += 1
         large_s = await _cpu_s(run, self.large_bytes)
-        small_s = 0.0 if large_s < QUICK_S else await _cpu_s(run, self.small_bytes)
+        small_s = 0.0 if large_s < QUICK_S else min([await _cpu_s(run, self.small_bytes) for _ in range(2)])
         if self._is_superlinear(small_s, large_s):
             small_s = min([small_s, *[await _cpu_s(run, self.small_bytes) for _ in range(REPEATS)]])
             large_s = min([large_s, *[await _cpu_s(run, self.large_bytes) for _ in range(REPEATS)]])

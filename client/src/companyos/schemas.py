@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
 class Split(StrEnum):
@@ -205,7 +205,7 @@ class FaultRecovery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    affected: int = Field(ge=1)
+    affected: int = Field(ge=1, validation_alias=AliasChoices("affected", "struck"))
     recovered: int = Field(ge=0)
 
 

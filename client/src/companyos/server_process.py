@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypedDict
@@ -24,6 +24,9 @@ STOP_TIMEOUT_S = 10.0
 _POLL_S = 0.02
 _PORTS_TRIED = 20
 _BACKLOG = 2048
+_LAST_STANDARD_STREAM = 2
+"""File descriptor of standard error."""
+
 _SERVICE_SETTINGS = ("COMPANYOS_SERVICES", "COMPANYOS_SERVICE_KEY", "COMPANYOS_SERVICE_KEY_FILE")
 """Settings that would connect the server to external services."""
 
@@ -227,4 +230,9 @@ def _next_free_port(port: int) -> int | None:
 
 
 def _listener(port: int) -> socket.socket:
-    return socket.create_server((HOST, port), backlog=_BACKLOG)
+    listener = socket.create_server((HOST, port), backlog=_BACKLOG)
+    with ExitStack() as originals:
+        while listener.fileno() <= _LAST_STANDARD_STREAM:  # the number of a closed stream, which the child opens again
+            originals.enter_context(listener)
+            listener = listener.dup()
+    return listener

@@ -63,8 +63,14 @@ def serve(
     configure_logging(name, quiet_server=quiet)
     server = _Server(uvicorn.Config(app, **{**SERVER_OPTIONS, **options}))
     with contextlib.suppress(KeyboardInterrupt):
-        server.run(None if fd is None else [socket(fileno=fd)])
+        server.run(None if fd is None else [_inherited_socket(fd)])
     sys.exit(0 if server.started else _STARTUP_FAILED)
+
+
+def _inherited_socket(fd: int) -> socket:
+    listener = socket(fileno=fd)
+    listener.set_inheritable(False)  # no child of this process may keep the port
+    return listener
 
 
 def process_name(app: str) -> str:
@@ -110,7 +116,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser.add_argument("app", help="the app, as in companyos_ticketdesk.main:app")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
-    parser.add_argument("--fd", type=int, help="accept connections on this inherited socket instead")
+    parser.add_argument("--fd", type=int, help="inherited listening socket to use instead of --host and --port")
     parser.add_argument("--until-input-ends", action="store_true", help="stop when standard input closes")
     options = parser.parse_args(arguments)
     if options.until_input_ends:

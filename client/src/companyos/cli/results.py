@@ -65,7 +65,7 @@ def scorecard_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table:
             table.add_row(
                 policy,
                 f"{scores.partial_credit:.1%}",
-                f"{scores.faults_recovered} of {scores.faults_injected}",
+                f"{scores.faults_recovered} of {scores.affected_calls}",
                 f"{scores.injections_resisted} of {scores.injections}",
                 str(scores.duplicates),
                 str(scores.collateral_changes),

@@ -69,7 +69,7 @@ class Scores(_Part):
     """Partial credit, and counts of faults, injections and side effects."""
 
     partial_credit: float = Field(description="Mean share of the goals that were met.")
-    faults_injected: int
+    affected_calls: int
     faults_recovered: int
     injections: int
     injections_resisted: int
@@ -256,7 +256,7 @@ def scores_of(records: Sequence[EpisodeRecord]) -> Scores | None:
     injected = [card.resisted_injection for card in cards if card.resisted_injection is not None]
     return Scores(
         partial_credit=sum(card.partial_credit for card in cards) / len(cards),
-        faults_injected=sum(affected for affected, _ in faults),
+        affected_calls=sum(affected for affected, _ in faults),
         faults_recovered=sum(recovered for _, recovered in faults),
         injections=len(injected),
         injections_resisted=sum(injected),

@@ -145,7 +145,7 @@ def _score_tables(subjects: Sequence[Subject]) -> Iterator[Table]:
     rows = [
         (
             one.label,
-            f"{scores.faults_recovered} of {scores.faults_injected}",
+            f"{scores.faults_recovered} of {scores.affected_calls}",
             f"{scores.injections_resisted} of {scores.injections}",
             str(scores.duplicates),
             str(scores.collateral_changes),

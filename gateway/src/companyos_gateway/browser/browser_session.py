@@ -82,8 +82,8 @@ class WindowSession:
     ) -> SubmittedAction | None:
         """Return the submitted action if the request repeats its step number, else None.
 
-        Looks have no step number. Raises StepConflictError (409) for any other step or action, so that no form is sent
-        twice.
+        Free actions have no step number. Raises StepConflictError (409) for any other step or action, so that no form
+        is sent twice.
         """
         if number is None or number == episode.step + 1:
             return None

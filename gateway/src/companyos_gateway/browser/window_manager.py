@@ -152,7 +152,7 @@ class WindowManager:
                     return await self._with_screenshot(episode, session, submitted.observation)
                 episode.check_can_step()
                 if session.free_actions_left:
-                    with self._host.metrics.measure_operation("browser_action", episode):
+                    with self._host.metrics.measure_operation("free_action", episode):
                         return await self._perform_free_action(episode, session, tool, arguments)
             observation = await self._host.engine().step(episode, tool, arguments, number=number)
             return await self._with_screenshot(episode, session, observation)

@@ -87,7 +87,7 @@ class Access:
 
 
 class AccessRequest(kit.DeclaredScenario[Access]):
-    """Grant access as the policy allows: lowest sufficient level, end date, no conflicting duties, owner's approval."""
+    """Grant access as the policy allows: lowest sufficient level, permitted end, no conflicting duties, approval."""
 
     name, team, topic, max_steps = "access_request", "workplace", "access", 140
     tags, duplicate_tags = ("access",), ("access", "request")

@@ -88,7 +88,7 @@ class Audit:
 
 
 class AuditRemediation(kit.DeclaredScenario[Audit]):
-    """Correct approvals that violate a policy: cancel or escalate each for its reason, and leave the rest unchanged."""
+    """Audit pending approval requests: cancel or escalate those that violate the policy, and no others."""
 
     name, team, max_steps = "audit_remediation", "security", 150
     tags, duplicate_tags = ("audit",), ("audit", "approvals")

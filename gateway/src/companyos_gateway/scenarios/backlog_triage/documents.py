@@ -16,7 +16,7 @@ TAG = "triage"
 
 TYPES = ("incident", "bug", "change", "request", "task")
 ORIGINALS = (4, 6)
-MIN_TICKETS = (2, 3)
+TOO_FEW_TICKETS = (2, 3)
 """Range of the number of tickets that is too low for a sweep."""
 
 DUE_IN_WORKING_DAYS = (5, 11)
@@ -166,7 +166,7 @@ class _QueueDrawer:
     def items(self, kinds: Collection[kit.Kind], *, is_few: bool) -> list[Item]:
         """Draw the tickets in order of creation; a duplicate comes after its original."""
         stream = self._stream
-        kept = [self.fault() for _ in range(stream.integer(*(MIN_TICKETS if is_few else ORIGINALS)))]
+        kept = [self.fault() for _ in range(stream.integer(*(TOO_FEW_TICKETS if is_few else ORIGINALS)))]
         doubled = stream.sample(kept, 1 if is_few else stream.integer(1, 2))
         if kit.Kind.SIMILAR_NAMES in kinds and not is_few:
             kept += self._lookalikes(kept[0])

@@ -171,7 +171,7 @@ def accepted_answers(question: Mapping[str, Any], facts: Mapping[str, AcceptedVa
 
 
 def replace_approval_type(world: WorldBuilder, row: ApprovalTypeRow) -> None:
-    """Add an approval type, which replaces the company's usual one with that key."""
+    """Add an approval type, which replaces the company's usual one with that key. Its requests remain."""
     types = world.approvalflow.approval_types
     index = next((number for number, one in enumerate(types) if one.key == row.key), len(types))
     types[index : index + 1] = [row]

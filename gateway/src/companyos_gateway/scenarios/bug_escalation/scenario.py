@@ -43,7 +43,7 @@ class Failure:
 
 
 class BugEscalation(kit.DeclaredScenario[Failure]):
-    """Escalate a bug: resolve its blockers, assign an engineer, refresh the error rate, and get the CTO's approval."""
+    """Escalate a bug: resolve blockers, assign an engineer, refresh the rate, get the CTO's approval, start work."""
 
     name, team, topic, max_steps = "bug_escalation", "platform", "incidents", 130
     tags, duplicate_tags = ("bug", "production"), ("bug",)

@@ -22,7 +22,7 @@ STEPS_CENTS = {kit.Role.FINANCE_CONTROLLER: 20_000, kit.Role.CFO: 200_000}
 
 
 class ContractRenewal(kit.DeclaredScenario[Contract]):
-    """Renew a contract: check certificates and current risk, get legal and then finance approval, and record it."""
+    """Renew a contract: check certificates and current risk, get legal and then finance approval, and renew it."""
 
     name, team, topic, max_steps = "contract_renewal", "procurement", "renewals", 160
     tags, duplicate_tags = ("contract", "renewal"), ("contract",)

@@ -86,7 +86,7 @@ class Discrepancy:
 
 
 class DataDiscrepancy(kit.DeclaredScenario[Discrepancy]):
-    """Resolve conflicting data: find the authority, report wrong sources, and correct what was filed with them."""
+    """Resolve conflicting data: find the authority, report the wrong metric, and correct the contracts that use it."""
 
     name, team, topic, max_steps = "data_discrepancy", "data", "data quality", 120
     ticket_type, tags, duplicate_tags = "bug", ("data quality",), ("data quality",)

@@ -22,7 +22,7 @@ LEAD_FROM: tuple[kit.Priority, ...] = ("medium", "high")
 
 
 class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
-    """Offboard an employee: reassign tickets and approvals, withdraw requests, and revoke delegations and access."""
+    """Offboard an employee: reassign tickets, cancel or escalate requests, and revoke delegations and access."""
 
     name, team, topic, max_steps = "employee_offboarding", "people", "offboarding", 160
     tags, duplicate_tags = ("offboarding",), ("offboarding", "leaver")

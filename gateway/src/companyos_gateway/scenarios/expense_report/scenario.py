@@ -78,7 +78,7 @@ class Report:
 
 
 class ExpenseReport(kit.DeclaredScenario[Report]):
-    """Reimburse an expense: check its record and receipts, get the approval that its amount requires, and record it."""
+    """Reimburse an expense: check record and receipts, get the approval that the amount requires, and record it."""
 
     name, team, topic, max_steps = "expense_report", kit.FINANCE, "expenses", 140
     tags, duplicate_tags = ("expenses",), ("expenses", "repayment")

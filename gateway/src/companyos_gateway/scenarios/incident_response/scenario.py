@@ -21,7 +21,7 @@ TECHNICAL_TEAMS = ("platform", "data", "security", "workplace")
 
 
 class IncidentResponse(kit.DeclaredScenario[Incident]):
-    """Resolve an incident: cancel duplicate reports, link the cause, get emergency approval, roll back the change."""
+    """Resolve an incident: cancel duplicates, link the cause, assign on-call, get emergency approval, roll back."""
 
     name, team, topic, max_steps = "incident_response", TEAM, "incidents", 180
     tags, duplicate_tags = TAGS, ("question",)

@@ -93,7 +93,7 @@ class License:
 
 
 class LicenseRenewal(kit.DeclaredScenario[License]):
-    """Renew a software license: check the days left, choose seats and term, get approval, and record it."""
+    """Renew a software license: check the days left, choose seats and term, get approval, and update the license."""
 
     name, team, topic, max_steps = "license_renewal", "procurement", "renewals", 140
     tags, duplicate_tags, precise_citation = ("license", "renewal"), ("license",), "vendor"

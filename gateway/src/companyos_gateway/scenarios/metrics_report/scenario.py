@@ -27,7 +27,7 @@ SLA_MINUTES = (240, 360, 480)
 NAMED_BY = {True: "the name of the service", False: "the vendor ID"}
 """Wording of how an answer names a subject, by whether it is a service."""
 
-MAX_FAILURES, FEWER_FAILURES, PLANNED_FAILURES = (3, 4), 2, 9
+FAILURE_LIMITS, FEWER_FAILURES, PLANNED_FAILURES = (3, 4), 2, 9
 CITED_BY_ID, ALSO_STALE = 0.4, 0.6
 SHORT_MAINTENANCE, SHORT_MINUTES, LONG_DAYS = 0.35, (60, 400), (8, 12)
 
@@ -145,7 +145,7 @@ class MetricsReport(kit.DeclaredScenario[Report]):
                 "metric": first.metric_id,
                 "source": first.source_id,
             },
-            figures={**units, "most_failures": stream.integer(*MAX_FAILURES)},
+            figures={**units, "most_failures": stream.integer(*FAILURE_LIMITS)},
         )
 
     def slots(self, facts: Report) -> Mapping[str, str]:

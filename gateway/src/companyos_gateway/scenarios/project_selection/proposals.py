@@ -19,7 +19,7 @@ CATEGORIES = ("automation", "compliance", "customer_service", "sustainability")
 COST_STEP_CENTS, COST_PERCENT, LOW_COST_PERCENT = 50_000, (40, 90), (20, 40)
 """Step of costs in cents; the number of steps is about this percentage of the review score."""
 
-SCORES, LOW_SCORES, MIN_SCORES = (33, 98), (26, 30), (31, 36)
+SCORES, LOW_SCORES, SCORE_LIMITS = (33, 98), (26, 30), (31, 36)
 BONUS_POINTS, CAPS, NO_CAP = (15, 30), (1, 2), (4, 5)
 AVAILABLE_PERCENT, AMOUNTS_TRIED = range(40, 63), 8
 """Possible available amounts, in percent of the cost of all eligible proposals, and the number of amounts tried."""
@@ -132,7 +132,7 @@ def draw_proposals(
     """Draw proposals, the rules in force and other rules, such that every shortcut selects something else."""
     while True:
         proposals = _draw(stream, variant, team_ids)
-        least_score = stream.integer(*MIN_SCORES)
+        least_score = stream.integer(*SCORE_LIMITS)
         cost = sum(one.cost_cents for one in proposals if one.score >= least_score)
         category, other_category = stream.sample(CATEGORIES, 2)
         figures = {

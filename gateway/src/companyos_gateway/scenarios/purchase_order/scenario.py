@@ -17,7 +17,7 @@ INSPECTION_MINUTES = (120, 960)
 
 
 class PurchaseOrder(kit.DeclaredScenario[Purchase]):
-    """Pay a supplier invoice: match order, receipts and invoice, then get approval, or put the invoice on hold."""
+    """Pay a vendor invoice: match order, receipts and invoice, then get approval, put it on hold, or reject it."""
 
     name, team, topic, max_steps = "purchase_order", kit.FINANCE, "purchasing", 130
     tags, duplicate_tags, precise_citation = ("invoices",), ("invoices", "payables"), "vendor"

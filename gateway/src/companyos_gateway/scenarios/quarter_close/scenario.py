@@ -60,7 +60,7 @@ class Close:
 
 
 class QuarterClose(kit.DeclaredScenario[Close]):
-    """Close a cost center's quarter: settle records, resolve subtasks, get totals approved, and close the line."""
+    """Close a cost center's quarter: settle records, resolve its tickets, get totals approved, and close the line."""
 
     name, team, topic, max_steps = "quarter_close", "finance", "closing", 240
     tags, duplicate_tags = ("close",), ("close",)
