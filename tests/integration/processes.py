@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from verification.ports import HOST, free_port
 from verification.process_stats import process_tree
 
-HOST = "127.0.0.1"
 SERVICES = ("ticketdesk", "datahub", "approvalflow")
 START_DEADLINE_S = 60.0
 STOP_DEADLINE_S = 10.0
@@ -24,14 +23,6 @@ POLL_S = 0.05
 
 class StartupTimeoutError(AssertionError):
     """Raised for a process that did not become ready; the message ends with its output."""
-
-
-def free_port() -> int:
-    """Return a free port."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -23,7 +23,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.integration.processes import HOST, free_port, running
+from tests.integration.processes import running
+from verification.ports import HOST, free_port
 
 PING_S = "5"
 SLOT_BACK_S = 15.0

@@ -22,7 +22,8 @@ import requests
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from tests.integration.processes import HOST, clean_environment, free_port, service_process
+from tests.integration.processes import clean_environment, service_process
+from verification.ports import HOST, free_port
 
 CLIENTS_OF_EACH_KIND = 8
 STEPS_BEFORE = 20

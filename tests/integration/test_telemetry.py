@@ -20,7 +20,8 @@ import requests
 from companyos_shared.telemetry.operation import Operation
 from tests.integration.collector import Collector, Seen, collecting
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import HOST, SERVICES, clean_environment, free_port, running, service_process
+from tests.integration.processes import SERVICES, clean_environment, running, service_process
+from verification.ports import HOST, free_port
 
 DEADLINE_S = 30.0
 POLL_S = 0.05

@@ -15,7 +15,8 @@ import requests
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.integration.processes import HOST, free_port, running
+from tests.integration.processes import running
+from verification.ports import HOST, free_port
 
 TRAINER = "a-trainer-s-token-of-this-test-alone"
 BEARER = {"Authorization": f"Bearer {TRAINER}"}

@@ -16,7 +16,8 @@ import requests
 
 from tests.architecture.sources import ROOT
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import HOST, StartupTimeoutError, clean_environment, free_port, running
+from tests.integration.processes import StartupTimeoutError, clean_environment, running
+from verification.ports import HOST, free_port
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from tests.architecture.sources import ROOT
-from tests.integration.processes import HOST, free_port, running
+from tests.integration.processes import running
 from tests.plugins.isolated_environment import IsolatedEnvironment, build_isolated_environment
+from verification.ports import HOST, free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1500)]
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.integration.processes import HOST, START_DEADLINE_S, STOP_DEADLINE_S, clean_environment, free_port
+from tests.integration.processes import START_DEADLINE_S, STOP_DEADLINE_S, clean_environment
+from verification.ports import HOST, free_port
 from verification.process_stats import process_tree
 
 SERVICES = ("approvalflow", "datahub", "ticketdesk")

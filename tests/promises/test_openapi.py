@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.processes import HOST, SERVICES, companyos_up, free_port, running, service
+from tests.integration.processes import SERVICES, companyos_up, running, service
 from tests.promises.openapi_runs import failures
+from verification.ports import HOST, free_port
 
 EXAMPLES, EXAMPLES_OF_A_LOAD = 3, 120
 DEADLINE_S, DEADLINE_OF_A_LOAD_S = 90.0, 500.0

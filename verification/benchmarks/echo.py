@@ -26,7 +26,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
-from verification.benchmarks.ports import free_port, wait_for_port
+from verification.ports import free_port, wait_for_port
 
 HOST = "127.0.0.1"
 ANSWER = orjson.dumps({"key": "OPS-1042", "title": "x" * 60, "description": "y" * 600, "tags": ["z"] * 8})

@@ -19,7 +19,7 @@ from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import HOST, Enterprise
 from verification.benchmarks.clients import READ, CompanyPlayer, WebSocketClient
 from verification.benchmarks.measurements import p50_us
-from verification.benchmarks.ports import free_port, wait_for_port
+from verification.ports import free_port, wait_for_port
 from verification.process_stats import tree_cpu_seconds
 
 STEPS_A_ROUND = 50

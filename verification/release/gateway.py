@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from urllib.parse import urljoin
 from urllib.request import ProxyHandler, build_opener
 
-from verification.benchmarks.ports import HOST, free_port
+from verification.ports import HOST, free_port
 from verification.release.environments import CleanEnvironment, CommandError
 
 _START_DEADLINE_S = 120.0

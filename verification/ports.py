@@ -10,10 +10,15 @@ DEADLINE_S = 30.0
 
 
 def free_port() -> int:
-    """Return an unused port."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
+    """Return an unused port that the system gives no other process for a minute.
+
+    The closed connection leaves the port in the state TIME_WAIT: only a server that sets SO_REUSEADDR can listen on it,
+    and it is not among the ports that the system chooses.
+    """
+    with socket.create_server((HOST, 0)) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        accepted.close()  # the side that closes first is the one that waits
+        port: int = listener.getsockname()[1]
         return port
 
 
