@@ -28,8 +28,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     parser = argparse.ArgumentParser(prog="python -m companyos_gateway", description="Serve the CompanyOS gateway.")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="the port (default: %(default)s)")
-    parser.add_argument("--fd", type=int, help="inherited listening socket to use instead of --host and --port")
-    parser.add_argument("--uds", help="listen on a Unix socket instead; only for a trusted proxy in front of it")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--fd", type=int, help="inherited listening socket to use instead of --host and --port")
+    instead.add_argument("--uds", help="listen on a Unix socket instead; only for a trusted proxy in front of it")
     parser.add_argument(
         "--workers",
         type=int,
