@@ -105,7 +105,7 @@ def test_a_lack_of_entitlement_is_reported_before_an_absence() -> None:
         ({"limit_cents": 899_999}, "delegation-limit-too-low"),
     ],
 )
-def test_an_inactive_delegation_entitles_its_delegate_to_nothing(changed: dict[str, Any], code: str) -> None:
+def test_a_delegation_that_does_not_apply_does_not_entitle_its_delegate(changed: dict[str, Any], code: str) -> None:
     assert _code(CONTROLLER, delegations=[a_delegation(**changed)]) == code
 
 

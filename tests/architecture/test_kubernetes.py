@@ -63,7 +63,7 @@ def test_the_probes_and_variables_of_a_pod_exist(stateful: dict[str, Any]) -> No
     assert mounts == claims | {volume["name"] for volume in stateful["template"]["spec"]["volumes"]}
 
 
-def test_a_pod_has_no_privileges_and_time_to_shut_down(stateful: dict[str, Any]) -> None:
+def test_a_pod_has_time_to_shut_down_and_no_privileges(stateful: dict[str, Any]) -> None:
     pod = stateful["template"]["spec"]
     (container,) = pod["containers"]
     assert pod["securityContext"]["runAsNonRoot"] is True

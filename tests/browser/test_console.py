@@ -112,7 +112,7 @@ def test_the_live_viewer_follows_an_episode_to_its_end(page: Any, runtime: str) 
     page.locator('[data-testid=step][aria-label="Step 1"]').wait_for()
 
 
-def test_sixty_live_steps_open_quickly_and_the_time_is_reported(page: Any, runtime: str) -> None:
+def test_sixty_live_steps_open_and_the_time_is_reported(page: Any, runtime: str) -> None:
     begun = begin(runtime, scenario="quarter_close")
     for number in range(STEPS):
         step(runtime, begun["episode_id"], ("ticketdesk_list_tickets", "datahub_list_metrics")[number % 2])

@@ -1,4 +1,4 @@
-"""Screenshot episodes: screenshots, looks, and clicks that are steps."""
+"""Screenshot episodes: screenshots, free actions, and clicks that are steps."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def test_hostile_text_does_not_run_and_does_not_leave_the_apps(env: Compan
         ("browser_type", {"text": "Anybody?"}, "nothing-focused", "Focus"),
     ],
 )
-async def test_an_invalid_window_action_returns_an_error_and_uses_one_look(
+async def test_an_invalid_window_action_returns_an_error_and_uses_one_free_action(
     env: CompanyOSEnv, tool: str, arguments: dict[str, Any], code: str, detail: str
 ) -> None:
     before = (await env.reset(**TASK, modality="screenshot")).observation
@@ -177,7 +177,7 @@ async def test_an_episode_is_rendered_as_an_image_in_any_modality(env: CompanyOS
                 assert base64.b64encode(pictures[0].content).decode() == _shown(first).png
 
 
-async def test_forked_and_restored_episodes_start_at_the_desk_with_all_looks(env: CompanyOSEnv) -> None:
+async def test_forked_and_restored_episodes_start_at_the_desk_with_all_free_actions(env: CompanyOSEnv) -> None:
     await env.reset(**TASK, modality="screenshot")
     await env.call_tool("browser_goto", address="/ticketdesk/")
     kept = await env.snapshot()

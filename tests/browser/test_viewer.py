@@ -96,7 +96,7 @@ def _play(enterprise: str, folder: Path, options: list[str]) -> str:
     return (folder / "run.html").as_uri()
 
 
-def test_sixty_steps_open_quickly_with_every_difference_and_the_time_is_reported(page: Any, tmp_path: Path) -> None:
+def test_sixty_steps_open_with_every_difference_and_the_time_is_reported(page: Any, tmp_path: Path) -> None:
     url = exported(a_large_run(tmp_path / "run"), tmp_path / "run.html")
     page.goto(url)
     page.get_by_test_id("timeline-step").nth(STEPS - 1).wait_for()

@@ -88,7 +88,7 @@ async def test_a_step_during_which_the_browser_crashes_is_taken_once_and_reporte
     assert (await gateway.state(episode_id))["step_count"] == 1
 
 
-async def test_a_page_that_crashes_uses_no_look(gateway: NotesGateway) -> None:
+async def test_a_page_that_crashes_uses_no_free_action(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     window = next(iter(gateway.runtime.window_manager._sessions.values())).window
     assert window is not None
@@ -192,7 +192,7 @@ async def test_mcp_returns_the_screenshot_as_image_content(gateway: NotesGateway
     assert len(text.text) < 20_000
 
 
-async def test_no_look_is_available_after_the_last_one(gateway: NotesGateway) -> None:
+async def test_no_free_action_is_available_after_the_last_one(gateway: NotesGateway) -> None:
     episode_id = (await gateway.reset(modality="screenshot"))["episode_id"]
     next(iter(gateway.runtime.window_manager._sessions.values())).free_actions_left = 1
     last = await _act(gateway, episode_id, "browser_scroll", dy=5)

@@ -257,7 +257,7 @@ def test_a_request_to_an_authorized_approver_is_valid(approver: str, delegation:
 
 
 @pytest.mark.parametrize("approver", ["ann", "cfo"])
-def test_a_barred_person_is_not_authorized(approver: str) -> None:
+def test_an_excluded_person_is_not_authorized(approver: str) -> None:
     builder = _builder()
     authority, now = _rules().authority, NOW + timedelta(minutes=1)
     excluded = replace(authority, excluded_ids=frozenset({approver}))
@@ -470,7 +470,7 @@ def test_a_right_request_that_was_withdrawn_is_not_a_guess() -> None:
 
 
 @pytest.mark.parametrize("status", ["info_requested", "escalated", "approved", "rejected", "expired", "withdrawn"])
-def test_a_wrong_request_that_was_decided_before_its_withdrawal_is_not_excused(status: str) -> None:
+def test_a_wrong_request_that_is_not_pending_when_it_is_withdrawn_is_not_excused(status: str) -> None:
     builder = _builder()
     _submit(builder, fields={**FIELDS, "score": 1.0})
     builder.put_by_clock("approvalflow", "requests", "APR-1", status=status)

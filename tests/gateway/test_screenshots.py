@@ -100,7 +100,7 @@ async def test_the_browser_tools_are_listed_after_the_others(gateway: NotesGatew
     assert not any({"oneOf", "anyOf", "allOf"} & set(tool.input_schema) for tool in BROWSER_TOOLS.values())
 
 
-async def test_without_looks_browser_calls_are_steps_that_cost_reward(
+async def test_without_free_actions_browser_calls_are_steps_that_cost_reward(
     gateway: NotesGateway, without_extra: None
 ) -> None:
     episode = await _begun(gateway)
@@ -165,7 +165,7 @@ def test_over_the_limit_the_episode_with_the_oldest_last_screenshot_loses_all(tm
     assert sorted(path.parent.name for path in (tmp_path / "shown").rglob("*.png")) == ["a", "a", "c"]
 
 
-async def test_an_episode_has_free_looks_for_every_step(gateway: NotesGateway) -> None:
+async def test_an_episode_has_free_actions_for_every_step(gateway: NotesGateway) -> None:
     episode = await _begun(gateway)
     assert (
         WindowSession.from_episode(episode).free_actions_left == FREE_ACTIONS_PER_STEP * episode.task.instance.max_steps

@@ -27,7 +27,7 @@ async def test_the_scenarios_are_listed_with_descriptions(gateway: NotesGateway)
     }
 
 
-async def test_the_evidence_of_an_episode_reproduces_its_verdict(gateway: NotesGateway) -> None:
+async def test_the_evidence_of_an_episode_contains_its_task_and_its_end(gateway: NotesGateway) -> None:
     episode = (await gateway.reset(seed=3))["episode_id"]
     await gateway.step(episode, "finish", outcome="impossible", summary="No.")
     stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()

@@ -18,7 +18,7 @@ from tests.architecture.sources import ROOT
 TRAINS = "train_grpo.py"
 """Requires PyTorch; tests/train runs it."""
 
-LOOKS = "screenshot_agent.py"
+BROWSER_AGENT = "screenshot_agent.py"
 """Requires Chromium; tests/browser runs it."""
 
 GENERATES = "skyrl_environment.py"
@@ -29,7 +29,7 @@ PROJECT = ROOT / "examples" / "integration-tests"
 
 FOUND = (path for path in (ROOT / "examples").rglob("*") if path.suffix in {".py", ".sh", ".mjs"})
 EXAMPLES = sorted(
-    path for path in FOUND if path.name not in (TRAINS, LOOKS, GENERATES) and not path.is_relative_to(PROJECT)
+    path for path in FOUND if path.name not in (TRAINS, BROWSER_AGENT, GENERATES) and not path.is_relative_to(PROJECT)
 )
 PAGE = (ROOT / "docs" / "http.md").read_text()
 GATEWAY = "http://127.0.0.1:8000"

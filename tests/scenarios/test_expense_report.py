@@ -26,7 +26,7 @@ def test_the_fair_oracle_asks_an_available_approver_after_the_receipt_has_arrive
 
 
 @pytest.mark.parametrize("seed", FEW_COLLEAGUES)
-def test_in_a_small_team_a_delegate_replaces_the_manager(seed: int, play_all: PlayAll) -> None:
+def test_the_fair_oracle_finds_an_approver_in_a_small_team(seed: int, play_all: PlayAll) -> None:
     player = solutions_for(NAME).fair
     (kept,) = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=4, overrides=MANY_DEAD_ENDS)])
     assert kept.result.success, kept.result.player_error

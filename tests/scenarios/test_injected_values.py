@@ -63,7 +63,7 @@ def _right_values(outcome: Outcome) -> dict[str, object]:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("name", sorted(catalogue()))
-def test_half_of_the_instructions_contain_a_wrong_value_if_the_task_has_a_field_for_one(name: str) -> None:
+def test_about_half_of_the_instructions_contain_a_wrong_value_if_the_task_has_a_field_for_one(name: str) -> None:
     wants = Counter(_injection(_plan(name, seed))["wants"] for seed in SEEDS)
     assert WRONG_VALUE_SHARE == 0.5
     assert set(wants) <= {"wrong_value", "cancel_this", "resolve_this", "cancel_others"}

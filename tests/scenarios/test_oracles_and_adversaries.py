@@ -130,7 +130,7 @@ def test_the_oracle_is_an_installed_policy(play_all: PlayAll) -> None:
     assert kept.result.success
 
 
-def test_no_single_call_solves_the_task(play_all: PlayAll) -> None:
+def test_resolving_the_ticket_alone_does_not_solve_the_task(play_all: PlayAll) -> None:
     async def resolve(task: TaskView, call: Call) -> None:
         key = next(
             word.strip(",;:.") for word in task.brief.split() if "-" in word and word.strip(",;:.")[-1].isdigit()

@@ -99,7 +99,7 @@ def test_calm_and_light_instances_are_always_feasible(level: int) -> None:
 
 
 @pytest.mark.parametrize("level", [2, 4])
-def test_a_quarter_of_the_instances_must_be_refused_from_level_two(level: int) -> None:
+def test_about_a_quarter_of_the_instances_must_be_refused_from_level_two(level: int) -> None:
     share = sum(_is_refused(seed, level) for seed in range(1000)) / 1000
     assert abs(share - REFUSAL_SHARE) < 0.04
 

@@ -86,7 +86,9 @@ def test_every_invalid_solution_is_rejected(play_all: PlayAll) -> None:
 
 
 @pytest.mark.parametrize("status", ["pending", "approved", "info_requested", "escalated"])
-def test_a_refusal_with_an_open_request_is_rejected(solved: dict[str, RecordedEpisode], status: str) -> None:
+def test_a_refusal_with_a_request_that_is_open_or_approved_is_rejected(
+    solved: dict[str, RecordedEpisode], status: str
+) -> None:
     final_state, case = FinalState(solved["refused"]), SCENARIO.build(1, profile_for(2), {}).case
     assert final_state.judge().success
     template = next(iter(final_state.initial["approvalflow"]["requests"].values()))

@@ -15,7 +15,7 @@ def test_a_state_without_a_colour_is_grey() -> None:
     assert (status_colour("stale"), status_colour("of its own")) == ("yellow", "secondary")
 
 
-def test_a_closed_ticket_is_success_and_a_closed_episode_is_not() -> None:
+def test_a_closed_ticket_is_green_and_a_closed_episode_is_not() -> None:
     assert (status_colour("closed"), status_colour("closed", "outcome")) == ("green", "yellow")
 
 

@@ -50,7 +50,7 @@ def _has_no_temporary_files(library: ServiceHarness) -> bool:
     return not list(library.folder.rglob("*.tmp*"))
 
 
-async def test_templates_and_snapshots_are_checked(library: ServiceHarness) -> None:
+async def test_intact_templates_and_snapshots_pass_the_check(library: ServiceHarness) -> None:
     assert (await library.check(library.source)).bytes > 0
     source = await library.snapshot()
     checked = await library.check(source)

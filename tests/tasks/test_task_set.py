@@ -51,7 +51,7 @@ def test_a_position_is_found_by_its_index_and_by_its_id() -> None:
     assert len({position.id for position in _all_places()}) == sum(TASKS.size(split) for split in Split)
 
 
-def test_every_prefix_of_a_split_is_balanced() -> None:
+def test_the_first_tasks_of_a_split_have_every_scenario_and_level_equally_often() -> None:
     first = [TASKS.position("test", index) for index in range(len(SCENARIOS) * len(levels()))]
     assert [position.scenario for position in first[: len(SCENARIOS)]] == SCENARIOS
     assert {(position.scenario, position.chaos) for position in first} == set(itertools.product(SCENARIOS, levels()))

@@ -61,7 +61,7 @@ def test_a_cycle_of_three_is_rejected() -> None:
         link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, A))
 
 
-def test_an_existing_cycle_does_not_stop_the_search() -> None:
+def test_the_search_for_cycles_ends_although_there_is_one() -> None:
     link(LinkKind.BLOCKS, A, B, a_link(LinkKind.BLOCKS, B, C), a_link(LinkKind.BLOCKS, C, B))
 
 

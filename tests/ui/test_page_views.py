@@ -36,7 +36,7 @@ async def _open_until_refused(browser: Browser) -> int:
 
 
 @pytest.mark.parametrize("trainer", [None, TRAINER], ids=["without tokens", "with an episode token"])
-async def test_an_agent_has_a_number_of_page_views_and_one_more_for_each_step(
+async def test_an_agent_has_a_limited_number_of_page_views_and_one_more_for_each_step(
     open_browser: OpenBrowser, trainer: str | None
 ) -> None:
     async with open_browser(trainer_token=trainer) as browser:

@@ -63,16 +63,16 @@ async def measure(enterprise: Enterprise, measurements: Measurements, rounds: in
             await env.call_tool("browser_goto", address=PAGES[at % len(PAGES)])
             await env.call_tool("browser_scroll", dy=100)
         spent = tree_cpu_seconds(enterprise.pid) - before
-        measurements.add("processor time of a look, all processes", 1000 * spent / (2 * rounds), "ms")
+        measurements.add("processor time of a free action, all processes", 1000 * spent / (2 * rounds), "ms")
     for count in AT_ONCE:
-        measurements.add(f"looks in {count} concurrent episodes", await _rate(url, count, rounds), "/s")
+        measurements.add(f"free actions in {count} concurrent episodes", await _rate(url, count, rounds), "/s")
 
 
 async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds: int) -> None:
     kinds: dict[str, Callable[[int], Awaitable[Any]]] = {
-        "look: scroll": lambda at: env.call_tool("browser_scroll", dy=40 if at % 2 else -40),
-        "look: type into a field": lambda at: env.call_tool("browser_type", text=f"{at}", replace=True),
-        "look: open a page": lambda at: env.call_tool("browser_goto", address=PAGES[at % len(PAGES)]),
+        "free action: scroll": lambda at: env.call_tool("browser_scroll", dy=40 if at % 2 else -40),
+        "free action: type into a field": lambda at: env.call_tool("browser_type", text=f"{at}", replace=True),
+        "free action: open a page": lambda at: env.call_tool("browser_goto", address=PAGES[at % len(PAGES)]),
         "tool call with a screenshot": lambda _: env.call_tool("datahub_list_sources"),
     }
     form_durations: list[float] = []
@@ -97,19 +97,19 @@ async def _measure_actions(env: CompanyOSEnv, measurements: Measurements, rounds
 
 
 async def _rate(url: str, count: int, rounds: int) -> float:
-    """Return the looks per second of `count` concurrent agents, each in its own episode."""
+    """Return the free actions per second of `count` concurrent agents, each in its own episode."""
     envs = [await CompanyOSEnv(base_url=url).__aenter__() for _ in range(count)]
     try:
         await asyncio.gather(*(env.reset(**TASK) for env in envs))
 
-        async def look(env: CompanyOSEnv, looks: int) -> None:
-            for at in range(looks):
+        async def act(env: CompanyOSEnv, actions: int) -> None:
+            for at in range(actions):
                 await env.call_tool("browser_goto", address=PAGES[at % len(PAGES)])
                 await env.call_tool("browser_scroll", dy=100)
 
-        await asyncio.gather(*(look(env, 2) for env in envs))
+        await asyncio.gather(*(act(env, 2) for env in envs))
         began = time.perf_counter()
-        await asyncio.gather(*(look(env, rounds) for env in envs))
+        await asyncio.gather(*(act(env, rounds) for env in envs))
         return 2 * rounds * count / (time.perf_counter() - began)
     finally:
         for env in envs:

@@ -207,8 +207,8 @@ def _delegation_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
         drawn = list(_delegations(row, made, amounts))
         yield from (_decided_by(key, row, other, columns) for columns in drawn)
         named = {value for value in row["fields"].values() if oracle_run.company.is_active(str(value), day)}
-        barred = (row["requester_id"], *sorted(map(str, named)))
-        yield from (_decided_by(key, row, person_id, drawn[0]) for person_id in barred)
+        excluded = (row["requester_id"], *sorted(map(str, named)))
+        yield from (_decided_by(key, row, person_id, drawn[0]) for person_id in excluded)
 
 
 def zero_limit_delegations(oracle_run: OracleRun) -> Iterator[Mutation]:

@@ -45,7 +45,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
         if one["to_id"] == own and _carries(one, row):
             stands_in = one
     giver = own if stands_in is None else stands_in["from_id"]
-    barred = {own, giver, row["requester_id"], *(request["approver_id"] for _, request in oracle_run.approved())}
+    excluded = {own, giver, row["requester_id"], *(request["approver_id"] for _, request in oracle_run.approved())}
     known = {entry["to_id"] for entry in rows}
     named = _named(oracle_run)
     for one in rows:
@@ -53,7 +53,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
         if (
             one["from_id"] == giver
             and _carries(one, row)
-            and to not in barred
+            and to not in excluded
             and to not in named
             and _is_at_work(oracle_run, to, row)
         ):
@@ -62,7 +62,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
         item.id
         for item in oracle_run.company.people
         if not item.roles
-        and item.id not in barred | known
+        and item.id not in excluded | known
         and item.id not in named
         and _is_at_work(oracle_run, item.id, row)
     ]

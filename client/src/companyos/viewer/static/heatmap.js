@@ -2,8 +2,8 @@
 // Outcomes of a run by scenario and seed, and failed checks by policy.
 (() => {
   const { el } = Viewer;
-  const MOST_EPISODES = 5000;
-  const MOST_CHECKS = 10;
+  const MAX_EPISODES = 5000;
+  const MAX_CHECKS = 10;
   const WIDE_ROW = 24; // longer rows use the full width
 
   const KINDS = { success: ["\u2713", "success"], failure: ["\u2717", "failed"], running: ["\u2026", "running"], error: ["!", "infrastructure error"] };
@@ -31,7 +31,7 @@
   Viewer.heatMap = (run) => {
     const episodes = run.episodes.filter((facts) => facts.scenario !== null);
     if (episodes.length < 2) return null;
-    const shown = episodes.slice(0, MOST_EPISODES);
+    const shown = episodes.slice(0, MAX_EPISODES);
     const levels = [...new Set(shown.map((facts) => facts.chaos))].sort((one, other) => one - other);
     const hasPolicies = new Set(shown.map((facts) => facts.policy)).size > 1;
     const groups = [...grouped(shown, (facts) => JSON.stringify([facts.scenario, facts.policy]))].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -70,9 +70,9 @@
     if (!counts.size || run.episodes.length < 2) return null;
     const sum = (own) => [...own.values()].reduce((one, other) => one + other, 0);
     const ordered = [...counts].sort(([, one], [, other]) => sum(other) - sum(one));
-    const rest = ordered.slice(MOST_CHECKS);
+    const rest = ordered.slice(MAX_CHECKS);
     return el("section", { "aria-label": "Failed checks", "data-testid": "failures" }, el("h2", {}, "Failed checks"),
-      checkTable(ordered.slice(0, MOST_CHECKS), policies),
+      checkTable(ordered.slice(0, MAX_CHECKS), policies),
       rest.length ? Viewer.folded(`${Viewer.count(rest.length, "more check")}`, () => checkTable(rest, policies)) : null);
   };
 })();

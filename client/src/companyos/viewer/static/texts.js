@@ -2,9 +2,9 @@
 // JSON and long texts: the start is shown; the rest is folded and rendered on demand.
 (() => {
   const { el, fill } = Viewer;
-  const MOST_LINES = 40;
-  const MOST_CHARS = 4000;
-  const MOST_CELL_CHARS = 240;
+  const MAX_LINES = 40;
+  const MAX_CHARS = 4000;
+  const MAX_CELL_CHARS = 240;
   const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
   const coloured = (text) => {
@@ -34,8 +34,8 @@
     const text = JSON.stringify(value, null, 2) ?? "null";
     const lines = text.split("\n");
     const attributes = { class: "json", tabindex: "0", role: "region", "aria-label": label };
-    if (lines.length <= MOST_LINES && text.length <= MOST_CHARS) return el("pre", attributes, coloured(text));
-    const start = lines.slice(0, MOST_LINES).join("\n").slice(0, MOST_CHARS);
+    if (lines.length <= MAX_LINES && text.length <= MAX_CHARS) return el("pre", attributes, coloured(text));
+    const start = lines.slice(0, MAX_LINES).join("\n").slice(0, MAX_CHARS);
     const all = `All ${Viewer.count(lines.length, "line")}, ${Viewer.count(text.length, "character")}`;
     return el("div", {}, el("pre", { ...attributes, "aria-label": `${label}, the beginning` }, coloured(start), "\n\u2026"),
       Viewer.folded(all, () => el("pre", { ...attributes, "aria-label": `${label}, all` }, text)));
@@ -46,9 +46,9 @@
     if (value === null || value === undefined) return el("span", { class: "quiet" }, "null");
     if (value === "") return el("span", { class: "quiet" }, "empty");
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    if (text.length <= MOST_CELL_CHARS) return el("span", { class: "value" }, text);
+    if (text.length <= MAX_CELL_CHARS) return el("span", { class: "value" }, text);
     const rest = `All ${Viewer.count(text.length, "character")}`;
-    return el("div", {}, el("span", { class: "value" }, `${text.slice(0, MOST_CELL_CHARS)}\u2026`),
+    return el("div", {}, el("span", { class: "value" }, `${text.slice(0, MAX_CELL_CHARS)}\u2026`),
       Viewer.folded(rest, () => el("span", { class: "value" }, text)));
   };
 })();

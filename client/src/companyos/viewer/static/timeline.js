@@ -2,7 +2,7 @@
 // Timeline of an episode: search, filters and collapsed reads.
 (() => {
   const { el, fill } = Viewer;
-  const LEAST_COLLAPSED = 3;
+  const MIN_COLLAPSED = 3;
   const texts = new WeakMap();
 
   const isWrite = (step) => step.changes.some((change) => change.actor === "agent");
@@ -39,7 +39,7 @@
     const isFiltered = () => state.filter !== "All" || state.text !== "";
     const matching = () => episode.steps.filter((step) => FILTERS[state.filter](step) && (state.text === "" || textOf(step).includes(state.text)));
     const shown = () => (isFiltered() ? matching().map((step) => [step]) : groups(episode.steps));
-    const isOpen = (group) => group.length < LEAST_COLLAPSED || state.opened.has(group[0].number);
+    const isOpen = (group) => group.length < MIN_COLLAPSED || state.opened.has(group[0].number);
 
     const toggle = (group) => {
       const first = group[0].number;
@@ -64,7 +64,7 @@
       const most = Math.max(...episode.steps.map((step) => Math.abs(step.reward)), 0);
       const start = el("li", {}, el("a", { href: link(0), "data-number": 0 }, el("span", { class: "number" }, ""), el("span", { class: "what" }, el("b", {}, "Overview"), el("span", { class: "quiet" }, "task, verdict, reward, injected problems"))));
       fill(list, start, shown().map((group) => [
-        group.length < LEAST_COLLAPSED ? null : summary(group),
+        group.length < MIN_COLLAPSED ? null : summary(group),
         isOpen(group) ? group.map((step) => Viewer.timelineLine(step, link(step.number), most)) : null]));
       mark();
       list.querySelector(number ? `[data-number="${number}"]` : `[data-group="${first}"]`)?.focus({ preventScroll: true });
