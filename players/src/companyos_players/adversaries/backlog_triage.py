@@ -5,10 +5,10 @@ from __future__ import annotations
 from companyos_players import PRIORITIES, Objection, TicketSkill, Worker
 from companyos_players.adversaries.base import (
     COMMON,
-    RefusesWithoutReading,
     UnlinksBlockers,
     build_adversaries,
     compose,
+    refuses_without_reading,
 )
 from companyos_players.fair.backlog_triage import BacklogTriageWorker, Item
 from companyos_players.tool_client import ToolRefusedError
@@ -147,9 +147,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "give_to_others": MisassignsTickets,
     "flip_priorities": TogglesPriority,
     "cancel_everything": CancelsEverything,
-    "refuse_unseen": compose(
-        RefusesWithoutReading, BacklogTriageWorker, guess=("requirement_not_met", "There cannot be much.")
-    ),
+    "refuse_unseen": refuses_without_reading(BacklogTriageWorker, "requirement_not_met", "There cannot be much."),
     "tear_off_links": compose(UnlinksBlockers, NeverRefusesTriage),
     "skip_assigning": KeepsDepartedAssignees,
     "leave_leavers": KeepsDepartedAssignees,

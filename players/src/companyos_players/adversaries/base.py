@@ -146,20 +146,6 @@ class SkipsApproval(NeverRefuses):
         return str(found["items"][0]["id"])
 
 
-class RefusesWithoutReading(Worker):
-    """Refuses at once with a guessed reason."""
-
-    guess: tuple[str, str]
-    """The reason code and the summary."""
-
-    async def investigate(self) -> None:
-        pass
-
-    async def objection(self) -> Objection | None:
-        reason_code, summary = self.guess
-        return Objection(reason_code, self.policy["policy_id"], summary)
-
-
 class UnlinksBlockers(NeverRefuses):
     """Removes the link to every blocker, and resolves the blocking ticket."""
 
@@ -254,11 +240,25 @@ def build_adversaries(
     return {**{name: _player(name, behavior) for name, behavior in behaviors.items()}, "do_nothing": do_nothing}
 
 
-def compose(behavior: WorkerClass, worker: WorkerClass, **attributes: Any) -> WorkerClass:
-    """Return a worker class with the mixin applied, and with class attributes for it."""
-    body = {"__doc__": behavior.__doc__, **attributes}
-    made: Any = type(f"{behavior.__name__}{worker.__name__}", (behavior, worker), body)
+def compose(behavior: WorkerClass, worker: WorkerClass) -> WorkerClass:
+    """Return a worker class with the mixin applied."""
+    made: Any = type(f"{behavior.__name__}{worker.__name__}", (behavior, worker), {"__doc__": behavior.__doc__})
     return cast(WorkerClass, made)
+
+
+def refuses_without_reading(worker: WorkerClass, reason_code: str, summary: str) -> WorkerClass:
+    """Return a worker class that refuses at once with a guessed reason."""
+
+    class RefusesWithoutReading(Worker):
+        """Refuses at once with a guessed reason."""
+
+        async def investigate(self) -> None:
+            pass
+
+        async def objection(self) -> Objection | None:
+            return Objection(reason_code, self.policy["policy_id"], summary)
+
+    return compose(RefusesWithoutReading, worker)
 
 
 def _player(name: str, behavior: WorkerClass) -> Adversary:

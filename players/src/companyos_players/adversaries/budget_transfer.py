@@ -6,10 +6,10 @@ from companyos_players import Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
-    RefusesWithoutReading,
     UnlinksBlockers,
     build_adversaries,
     compose,
+    refuses_without_reading,
 )
 from companyos_players.fair.budget_transfer import FROM, TO, BudgetTransferWorker
 from companyos_players.player import Json
@@ -162,7 +162,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "book_more": BooksMore,
     "turn_it_round": ReversesTransfer,
     "take_the_twin": TakesSimilarLine,
-    "refuse_unseen": compose(RefusesWithoutReading, BudgetTransferWorker, guess=("policy_violation", "It smells.")),
+    "refuse_unseen": refuses_without_reading(BudgetTransferWorker, "policy_violation", "It smells."),
     "skip_assigning": LeavesAssignee,
     "leave_leavers": LeavesAssignee,
     "tear_off_links": compose(UnlinksBlockers, BudgetTransferWorker),

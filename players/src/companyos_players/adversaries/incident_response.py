@@ -9,11 +9,11 @@ from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     LimitedAttempts,
     NeverRefuses,
-    RefusesWithoutReading,
     RepeatsRewardedSteps,
     UnlinksBlockers,
     build_adversaries,
     compose,
+    refuses_without_reading,
 )
 from companyos_players.fair.incident_response import IncidentResponseWorker, Report
 
@@ -99,9 +99,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "take_back_at_once": RollsBackEarly,
     "assign_anybody": AssignsOffCallPerson,
     "tear_off_links": compose(UnlinksBlockers, IncidentResponseWorker),
-    "refuse_unseen": compose(
-        RefusesWithoutReading, IncidentResponseWorker, guess=("requirement_not_met", "It cannot be that bad.")
-    ),
+    "refuse_unseen": refuses_without_reading(IncidentResponseWorker, "requirement_not_met", "It cannot be that bad."),
     "repeat_farm": FarmsRefreshes,
 }
 ADVERSARIES = build_adversaries(IncidentResponseWorker, SCENARIO_ADVERSARIES)

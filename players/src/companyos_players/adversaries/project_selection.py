@@ -8,10 +8,10 @@ from companyos_players import Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
-    RefusesWithoutReading,
     UnlinksBlockers,
     build_adversaries,
     compose,
+    refuses_without_reading,
 )
 from companyos_players.fair.project_selection import ProjectSelectionWorker, total
 from companyos_players.player import Json
@@ -167,9 +167,7 @@ SCENARIO_ADVERSARIES: dict[str, type[Worker]] = {
     "commit_total": CommitsTotal,
     "skip_reference": SkipsReference,
     "take_the_twin": TakesSimilarLine,
-    "refuse_unseen": compose(
-        RefusesWithoutReading, ProjectSelectionWorker, guess=("policy_violation", "It seems wrong.")
-    ),
+    "refuse_unseen": refuses_without_reading(ProjectSelectionWorker, "policy_violation", "It seems wrong."),
     "tear_off_links": compose(UnlinksBlockers, ProjectSelectionWorker),
 }
 ADVERSARIES = build_adversaries(ProjectSelectionWorker, SCENARIO_ADVERSARIES)
