@@ -77,6 +77,10 @@ def only(report: Report) -> Any:
     return subject
 
 
+def test_a_stored_scorecard_with_the_earlier_name_of_a_field_is_read() -> None:
+    assert FaultRecovery.model_validate({"struck": 2, "recovered": 1}) == FaultRecovery(affected=2, recovered=1)
+
+
 def test_failures_are_ranked_by_the_check_that_caused_them() -> None:
     records = [
         a_record(seed=0, verdict=a_verdict("priority_by_policy")),
