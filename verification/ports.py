@@ -12,8 +12,8 @@ DEADLINE_S = 30.0
 def free_port() -> int:
     """Return an unused port that the system gives no other process for a minute.
 
-    The closed connection leaves the port in the state TIME_WAIT: only a server that sets SO_REUSEADDR can listen on it,
-    and it is not among the ports that the system chooses.
+    A closed connection keeps its port in use for that long. Only a server that sets SO_REUSEADDR can listen on it, and
+    the system does not choose it for others.
     """
     with socket.create_server((HOST, 0)) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
