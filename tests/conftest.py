@@ -5,16 +5,20 @@ from __future__ import annotations
 import gc
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+import typer.testing
 
 from companyos.openenv_preload import preload_openenv
 
 preload_openenv()  # before any test imports it completely: Gradio takes longer than everything else
+# Building the command takes longer than most commands.
+typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 SHARING = {
     "tests/integration/": "integration",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from openenv.core.env_server.mcp_types import ListToolsAction
 
@@ -32,6 +32,7 @@ from companyos_gateway.middleware.auth import hide_outcome, is_trainer, requeste
 from companyos_gateway.middleware.body_limit import JSON_SCOPE_KEY
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.viewer.rendering import Format, RenderedEpisode, describe_episode, render_html, render_terminal
+from companyos_shared.web.lazy_routes import LazyRouter
 
 CREATED, OK = 201, 200
 
@@ -53,9 +54,9 @@ FormatQuery = Annotated[
 ]
 
 
-def episodes_router(runtime: GatewayRuntime) -> APIRouter:
+def episodes_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes with the episode id in the path."""
-    router = APIRouter(prefix="/v1/episodes", responses=ERROR_RESPONSES, tags=["Episode"], dependencies=STRICT_QUERY)
+    router = LazyRouter(prefix="/v1/episodes", responses=ERROR_RESPONSES, tags=["Episode"], dependencies=STRICT_QUERY)
 
     @router.post("", status_code=201, response_model=ResetResponse, openapi_extra=request_body_schema(ResetOptions))
     async def create_episode(request: Request) -> Response:
@@ -92,9 +93,9 @@ def episodes_router(runtime: GatewayRuntime) -> APIRouter:
     return router
 
 
-def openenv_http_router(runtime: GatewayRuntime) -> APIRouter:
+def openenv_http_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes with OpenEnv's names. Include them before the framework's routes of the same paths."""
-    router = APIRouter(responses=ERROR_RESPONSES, tags=["Episode"], dependencies=STRICT_QUERY)
+    router = LazyRouter(responses=ERROR_RESPONSES, tags=["Episode"], dependencies=STRICT_QUERY)
 
     @router.post("/reset", response_model=ResetResponse, openapi_extra=request_body_schema(ResetOptions))
     async def reset(request: Request) -> Response:

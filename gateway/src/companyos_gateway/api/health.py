@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from openenv.core.env_server.types import HealthStatus
 
@@ -13,6 +12,7 @@ from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared import file_descriptors
+from companyos_shared.web.lazy_routes import LazyRouter
 
 SPARE_DESCRIPTORS = 64
 """Minimum number of free file descriptors for the gateway to be ready."""
@@ -20,9 +20,9 @@ SPARE_DESCRIPTORS = 64
 _NOT_READY: dict[int | str, dict[str, Any]] = {503: {"description": "Not ready", "content": {"application/json": {}}}}
 
 
-def health_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
+def health_router(runtime: GatewayRuntime, drain: DrainState) -> LazyRouter:
     """Return the health routes. Include them before the framework's."""
-    router = APIRouter(tags=["Health"])
+    router = LazyRouter(tags=["Health"])
 
     @router.get("/livez")
     async def livez() -> dict[str, str]:

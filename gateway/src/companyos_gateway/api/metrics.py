@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
@@ -29,14 +28,15 @@ from companyos_gateway.engine.store import EpisodeStore
 from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.telemetry.histogram import LatencyHistogram
+from companyos_shared.web.lazy_routes import LazyRouter
 
 _EPISODES = "episodes"
 _GATEWAY = "gateway"
 
 
-def metrics_router(runtime: GatewayRuntime, server: LimitedOpenEnvServer, drain: DrainState) -> APIRouter:
+def metrics_router(runtime: GatewayRuntime, server: LimitedOpenEnvServer, drain: DrainState) -> LazyRouter:
     """Return the metrics route, with a registry of its own."""
-    router = APIRouter(tags=["Health"])
+    router = LazyRouter(tags=["Health"])
     registry = CollectorRegistry()
     registry.register(RuntimeCollector(runtime, server, drain))
     ProcessCollector(registry=registry)

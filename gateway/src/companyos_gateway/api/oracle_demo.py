@@ -6,7 +6,6 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO, MAX_CHAOS, MAX_SEED, ResetOptions
@@ -24,6 +23,7 @@ from companyos_gateway.engine.errors import (
 from companyos_gateway.engine.policy_views import build_step_view, build_task_view
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.streams import Stream
+from companyos_shared.web.lazy_routes import LazyRouter
 
 MAX_CONCURRENT_DEMOS = 4
 STEP_PAUSE_S = 0.7
@@ -45,9 +45,9 @@ class Demonstration(BaseModel):
     episode_id: str
 
 
-def oracle_demo_router(runtime: GatewayRuntime, *, pause_s: float = STEP_PAUSE_S) -> APIRouter:
+def oracle_demo_router(runtime: GatewayRuntime, *, pause_s: float = STEP_PAUSE_S) -> LazyRouter:
     """Return the route that starts a demonstration with one step every `pause_s` seconds."""
-    router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
+    router = LazyRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
     slots = asyncio.Semaphore(MAX_CONCURRENT_DEMOS)
 
     @router.post("/demonstrations", status_code=202, responses=ERROR_RESPONSES)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from companyos.schemas import QUARANTINE_ID, QuarantineItem
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_shared.web.lazy_routes import LazyRouter
 
 ItemId = Annotated[str, Path(description="Id of the item in quarantine.", pattern=QUARANTINE_ID)]
 
 
-def quarantine_router(runtime: GatewayRuntime) -> APIRouter:
+def quarantine_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes of the quarantine."""
-    router = APIRouter(prefix="/v1/quarantine", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
+    router = LazyRouter(prefix="/v1/quarantine", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
 
     @router.get("")
     async def list_quarantine() -> list[QuarantineItem]:

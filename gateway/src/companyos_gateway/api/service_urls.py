@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 from openenv.core.env_server.mcp_types import ToolErrorType
 
@@ -20,6 +20,7 @@ from companyos_gateway.engine.tokens import service_signature
 from companyos_gateway.middleware.auth import SERVICE_METHODS, SERVICE_ROUTE, UnknownTokenError, signed_episode
 from companyos_gateway.middleware.body_limit import JSON_SCOPE_KEY
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_shared.web.lazy_routes import LazyRouter
 from companyos_shared.web.problems import problem_response
 
 CREATED, OK, NO_CONTENT = 201, 200, 204
@@ -35,9 +36,9 @@ class UnknownRouteError(GatewayError):
     status, code, title = 404, "not-found", "Not Found"
 
 
-def service_urls_router(runtime: GatewayRuntime) -> APIRouter:
+def service_urls_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the route that creates the URLs and the route that serves them."""
-    router = APIRouter(responses=ERROR_RESPONSES, tags=["Trainer"])
+    router = LazyRouter(responses=ERROR_RESPONSES, tags=["Trainer"])
 
     @router.post("/v1/episodes/{episode_id}/service-urls", dependencies=STRICT_QUERY)
     async def create_service_urls(request: Request, episode_id: EpisodeId) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,7 @@ from companyos_gateway.engine import inspection
 from companyos_gateway.engine.inspection import compute_diff
 from companyos_gateway.middleware.fair_share import charge_episode
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_shared.web.lazy_routes import LazyRouter
 
 MAX_FORKS = 64
 SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
@@ -39,9 +40,9 @@ class ForkRequest(BaseModel):
     count: int = Field(1, ge=1, le=MAX_FORKS)
 
 
-def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
+def trainer_episodes_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the episode routes that require the trainer token."""
-    router = APIRouter(prefix="/v1/episodes", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
+    router = LazyRouter(prefix="/v1/episodes", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
 
     @router.get("")
     async def list_episodes() -> list[CompanyOSState]:
@@ -102,9 +103,9 @@ def trainer_episodes_router(runtime: GatewayRuntime) -> APIRouter:
     return router
 
 
-def snapshots_router(runtime: GatewayRuntime) -> APIRouter:
+def snapshots_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the snapshot routes."""
-    router = APIRouter(prefix="/v1/snapshots", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
+    router = LazyRouter(prefix="/v1/snapshots", tags=["Trainer"], responses=ERROR_RESPONSES, dependencies=STRICT_QUERY)
 
     @router.get("")
     async def list_snapshots() -> list[SnapshotInfo]:

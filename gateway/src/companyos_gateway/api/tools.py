@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import ToolSpec
@@ -15,6 +15,7 @@ from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.engine.toolbox import Tool
 from companyos_gateway.middleware.auth import check_is_trainer, requested_episode
 from companyos_gateway.runtime import GatewayRuntime
+from companyos_shared.web.lazy_routes import LazyRouter
 
 
 class ToolFormat(StrEnum):
@@ -148,9 +149,9 @@ FormatQuery = Annotated[
 ]
 
 
-def tools_router(runtime: GatewayRuntime) -> APIRouter:
+def tools_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the route that lists all tools or those of an episode."""
-    router = APIRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
+    router = LazyRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
 
     @router.get("/v1/tools")
     async def tools(
@@ -170,9 +171,9 @@ def tools_router(runtime: GatewayRuntime) -> APIRouter:
     return router
 
 
-def episode_tools_router(runtime: GatewayRuntime) -> APIRouter:
+def episode_tools_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the route that lists tools below the path of an episode."""
-    router = APIRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
+    router = LazyRouter(responses=ERROR_RESPONSES, tags=["Tools"], dependencies=STRICT_QUERY)
 
     @router.get("/v1/episodes/{episode_id}/tools")
     async def episode_tools(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
@@ -22,6 +21,7 @@ from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
+from companyos_shared.web.lazy_routes import LazyRouter
 
 LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW, free_page_views=FREE_PAGE_VIEWS)
 
@@ -54,9 +54,9 @@ class StoredEvidence(BaseModel):
     signature: EvidenceSignature = Field(description="Signature of all other members, in their order.")
 
 
-def trainer_router(runtime: GatewayRuntime) -> APIRouter:
+def trainer_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes that require the trainer token."""
-    router = APIRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
+    router = LazyRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
 
     @router.get("/scenarios")
     async def scenarios() -> list[ScenarioInfo]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from fastapi import APIRouter
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Mount
 
 from companyos_shared.pages import MOUNT, STATIC
+from companyos_shared.web.lazy_routes import LazyRouter
 from companyos_shared.web.response_headers import NO_FRAMES
 
 _OWN = Path(__file__).parent / "static"
@@ -28,9 +28,9 @@ def frame_ancestors(*, in_a_space: bool) -> str:
     return _SPACES if in_a_space else NO_FRAMES
 
 
-def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> APIRouter:
+def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> LazyRouter:
     """Return the routes of the pages. In a Space, Hugging Face may embed them in a frame."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
     headers = {**_HEADERS, "Content-Security-Policy": _POLICY + frame_ancestors(in_a_space=in_a_space)}
 
     @router.get("/")

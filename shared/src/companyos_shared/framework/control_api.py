@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import MetaData
 
@@ -30,6 +30,7 @@ from companyos_shared.framework.schemas import UtcTime
 from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.standalone import StandaloneEpisode
 from companyos_shared.framework.storage import commit, rollback
+from companyos_shared.web.lazy_routes import LazyRouter
 from companyos_shared.wire.context import Actor, CallContext, Fault
 from companyos_shared.wire.control import (
     DATABASE_MEDIA_TYPE,
@@ -85,9 +86,9 @@ async def _context(request: Request) -> CallContext:
 ContextDep = Annotated[CallContext, Depends(_context)]
 
 
-def control_router(episodes: Episodes) -> APIRouter:
+def control_router(episodes: Episodes) -> LazyRouter:
     """Return the control routes, which require the gateway's signature."""
-    router = APIRouter(prefix="/control", include_in_schema=False)
+    router = LazyRouter(prefix="/control", include_in_schema=False)
 
     _add_sources(router, episodes)
     _add_lease(router, episodes)
@@ -129,7 +130,7 @@ def control_router(episodes: Episodes) -> APIRouter:
     return router
 
 
-def _add_schemas(router: APIRouter, episodes: Episodes) -> None:
+def _add_schemas(router: LazyRouter, episodes: Episodes) -> None:
     @router.get("/schemas")
     async def schemas() -> dict[str, Any]:
         return {
@@ -138,7 +139,7 @@ def _add_schemas(router: APIRouter, episodes: Episodes) -> None:
         }
 
 
-def _add_sources(router: APIRouter, episodes: Episodes) -> None:
+def _add_sources(router: LazyRouter, episodes: Episodes) -> None:
     @router.post("/load")
     async def load(request: Request, context: ContextDep) -> Response:
         return _json_response(episodes.sources.load(context.source, await request.body()))
@@ -161,7 +162,7 @@ def _json_response(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-def _add_lease(router: APIRouter, episodes: Episodes) -> None:
+def _add_lease(router: LazyRouter, episodes: Episodes) -> None:
     @router.post("/lease")
     async def grant(body: LeaseRequest, context: ContextDep) -> LeaseReply:
         return episodes.lease.grant(body.owner, take_over=body.take_over, request=context)
@@ -176,7 +177,7 @@ def _add_lease(router: APIRouter, episodes: Episodes) -> None:
         return {"released": body.owner}
 
 
-def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
+def _add_quarantine(router: LazyRouter, episodes: Episodes) -> None:
     @router.post("/inventory")
     async def inventory() -> InventoryReply:
         return episodes.inventory()
@@ -198,9 +199,9 @@ def _add_quarantine(router: APIRouter, episodes: Episodes) -> None:
         return QuarantineReply(entries=[episodes.quarantine.remove(entry) for entry in body.entries])
 
 
-def standalone_router(episodes: Episodes, standalone: StandaloneEpisode) -> APIRouter:
+def standalone_router(episodes: Episodes, standalone: StandaloneEpisode) -> LazyRouter:
     """Return the control routes of a standalone service, which are public: clock, reset and schemas."""
-    router = APIRouter(prefix="/control", include_in_schema=False)
+    router = LazyRouter(prefix="/control", include_in_schema=False)
     _add_schemas(router, episodes)
 
     def advance(context: CallContext) -> dict[str, Any]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from companyos_shared.framework.episodes import Episodes
+from companyos_shared.web.lazy_routes import LazyRouter
 
 _COUNTED_FOLDERS = ("episodes", "templates", "snapshots")
 
 
-def metrics_router(episodes: Episodes) -> APIRouter:
+def metrics_router(episodes: Episodes) -> LazyRouter:
     """Return the metrics route with its own registry."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
     registry = CollectorRegistry()
     registry.register(_EpisodesCollector(episodes))
     ProcessCollector(registry=registry)

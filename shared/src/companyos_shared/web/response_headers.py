@@ -7,19 +7,22 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from companyos_shared.web.lazy_routes import LazyRoute
+
 NO_FRAMES = "'none'"
 
 _STARTS = frozenset({"http.response.start", "websocket.http.response.start"})
 
 
 class ProtectedApp(FastAPI):
-    """A FastAPI app with security headers on every response, including internal errors.
+    """A FastAPI app with lazy routes, and with security headers on every response, including internal errors.
 
     `frame_ancestors` names the pages that may embed it, in Content-Security-Policy syntax.
     """
 
     def __init__(self, *, frame_ancestors: str = NO_FRAMES, **options: Any) -> None:
         super().__init__(**options)
+        self.router.route_class = LazyRoute
         self._frame_ancestors = frame_ancestors
 
     def build_middleware_stack(self) -> ASGIApp:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from companyos.viewer import RunDocument
@@ -23,6 +23,7 @@ from companyos_gateway.ui.console.base_view import (
 from companyos_gateway.ui.console.episode_list import list_episodes
 from companyos_gateway.ui.console.episode_ref import load_facts
 from companyos_gateway.ui.page_requests import SEE_OTHER, page_or_error
+from companyos_shared.web.lazy_routes import LazyRouter
 
 Refs = Annotated[list[str] | None, Query(alias="episode")]
 
@@ -31,9 +32,9 @@ class EpisodePairError(InvalidActionError):
     status, code, title = 422, "not-two-episodes", "Two different episodes required"
 
 
-def compare_router(runtime: GatewayRuntime) -> APIRouter:
+def compare_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the comparison routes."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
 
     @router.get(CONSOLE_COMPARE)
     async def compare(request: Request, refs: Refs = None) -> Response:

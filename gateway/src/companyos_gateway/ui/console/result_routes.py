@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -29,11 +29,12 @@ from companyos_gateway.ui.console.base_view import (
 from companyos_gateway.ui.console.run_report import build_charts, build_table_rows
 from companyos_gateway.ui.page_requests import page_or_error
 from companyos_gateway.viewer.stored_runs import StoredRuns, UnknownRunError
+from companyos_shared.web.lazy_routes import LazyRouter
 
 
-def results_router(runtime: GatewayRuntime) -> APIRouter:
+def results_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes of results. Files are read in threads, so that large runs do not delay steps."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
 
     @router.get(CONSOLE_RESULTS)
     async def results(request: Request) -> Response:

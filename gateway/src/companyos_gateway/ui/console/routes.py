@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from companyos.contract import Outcome
@@ -38,11 +38,12 @@ from companyos_gateway.ui.console.scenario_routes import scenarios_router
 from companyos_gateway.ui.console.viewer_routes import viewer_router
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, end_session, page_or_error, submitted
 from companyos_shared.pages import FormResult
+from companyos_shared.web.lazy_routes import LazyRouter
 
 
-def console_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
+def console_router(runtime: GatewayRuntime, drain: DrainState) -> LazyRouter:
     """Return the routes of the console. Errors are HTML pages as well."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
 
     @router.get(CONSOLE_ROOT)
     @router.get(f"{CONSOLE_ROOT}/")

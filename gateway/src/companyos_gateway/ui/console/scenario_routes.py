@@ -6,7 +6,7 @@ import asyncio
 import re
 from functools import partial
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 from markupsafe import Markup, escape
 
@@ -18,14 +18,15 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.base_view import ListPage, ListQuery, render_page, start_options
 from companyos_gateway.ui.desk.service_pages import UnknownPageError
 from companyos_gateway.ui.page_requests import page_or_error
+from companyos_shared.web.lazy_routes import LazyRouter
 
 LISTED_SPLITS = (Split.TRAIN, Split.VALIDATION)
 """Splits whose tasks are listed. Tasks of the test split are only for measurement."""
 
 
-def scenarios_router(runtime: GatewayRuntime) -> APIRouter:
+def scenarios_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes of the scenario browser."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
     facts_by_name: dict[str, ScenarioDetails] = {}
 
     @router.get(CONSOLE_SCENARIOS)

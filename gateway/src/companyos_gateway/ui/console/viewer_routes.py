@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
@@ -28,6 +28,7 @@ from companyos_gateway.ui.console.episode_ref import (
 from companyos_gateway.ui.desk.service_pages import UnknownPageError
 from companyos_gateway.ui.page_requests import page_or_error
 from companyos_gateway.viewer.event_stream import stream_events
+from companyos_shared.web.lazy_routes import LazyRouter
 
 After = Annotated[int, Query(ge=0, description="Number of the last step that the client has.")]
 LastEventId = Annotated[str | None, Header(max_length=32)]
@@ -35,9 +36,9 @@ LastEventId = Annotated[str | None, Header(max_length=32)]
 _NOT_STORED = {"Cache-Control": "no-store"}
 
 
-def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
+def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> LazyRouter:
     """Return the routes of the viewer."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
     for kind in (EPISODES, FINISHED):
         _add_episode_routes(router, runtime, kind)
 
@@ -66,7 +67,7 @@ def viewer_router(runtime: GatewayRuntime, drain: DrainState) -> APIRouter:
     return router
 
 
-def _add_episode_routes(router: APIRouter, runtime: GatewayRuntime, kind: str) -> None:
+def _add_episode_routes(router: LazyRouter, runtime: GatewayRuntime, kind: str) -> None:
     """Add the page, the document and the step table for a kind of episodes."""
     path = f"{CONSOLE_ROOT}/{kind}/{{name}}"
 

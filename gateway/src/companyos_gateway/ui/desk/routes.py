@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 from urllib.parse import parse_qsl, quote, unquote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from companyos.contract import FinishOutcome, ReasonCode
@@ -35,6 +35,7 @@ from companyos_gateway.scenarios.shift_features import QUEUE_TAG
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates, result_of_query
+from companyos_shared.web.lazy_routes import LazyRouter
 from companyos_shared.wire.problem import ProblemBody
 
 
@@ -48,9 +49,9 @@ _JSON = b"{"
 _OBJECT_ID = re.compile(r"[\w-]{1,64}")
 
 
-def desk_router(runtime: GatewayRuntime) -> APIRouter:
+def desk_router(runtime: GatewayRuntime) -> LazyRouter:
     """Return the routes of the apps. Errors are HTML pages as well."""
-    router = APIRouter(include_in_schema=False)
+    router = LazyRouter(include_in_schema=False)
 
     @router.get(DESK_ROOT)
     @router.get(f"{DESK_ROOT}/")

@@ -1,0 +1,80 @@
+"""Lazy routes answer and are documented as other routes are, and are analyzed when they are first used."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import FastAPIError
+from fastapi.testclient import TestClient
+from pydantic import BaseModel
+
+from companyos_shared.web.lazy_routes import LazyRouter
+
+
+class Note(BaseModel):
+    """Body of a request."""
+
+    text: str
+
+
+class Filters:
+    """A type that FastAPI accepts for no parameter."""
+
+
+def _app(router: APIRouter) -> FastAPI:
+    @router.get("/notes/{number}", tags=["notes"])
+    async def read_note(number: int, short: bool = False) -> dict[str, int | bool]:
+        return {"number": number, "short": short}
+
+    @router.post("/notes", status_code=201, responses={409: {"description": "exists"}})
+    async def create_note(note: Note) -> Note:
+        return note
+
+    @router.get("/hidden", include_in_schema=False, name="secret")
+    async def hidden() -> str:
+        return "hidden"
+
+    app = FastAPI()
+    app.router.routes.extend(router.routes)
+    return app
+
+
+def test_lazy_routes_give_the_same_replies_and_document_as_other_routes() -> None:
+    lazy, usual = TestClient(_app(LazyRouter())), TestClient(_app(APIRouter()))
+    for method, path, body in [
+        ("GET", "/notes/3?short=true", None),
+        ("GET", "/notes/three", None),
+        ("POST", "/notes", {"text": "a"}),
+        ("POST", "/notes", {}),
+        ("PUT", "/notes", {}),
+        ("GET", "/hidden", None),
+        ("GET", "/missing", None),
+    ]:
+        replies = [client.request(method, path, json=body) for client in (lazy, usual)]
+        assert replies[0].status_code == replies[1].status_code
+        assert replies[0].text == replies[1].text
+    assert _app(LazyRouter()).openapi() == _app(APIRouter()).openapi()
+    assert _app(LazyRouter()).url_path_for("secret") == "/hidden"
+
+
+def test_a_lazy_route_is_analyzed_at_its_first_use() -> None:
+    router = LazyRouter()
+
+    @router.get("/notes")
+    async def read_notes(filters: Filters) -> None:
+        """Never run."""
+
+    app = FastAPI()
+    app.router.routes.extend(router.routes)
+    client = TestClient(app)
+    assert client.get("/missing").status_code == 404
+    for _ in range(2):
+        with pytest.raises(FastAPIError, match="Filters"):
+            client.get("/notes")
+
+
+def test_an_attribute_that_no_route_has_raises_attribute_error() -> None:
+    router = LazyRouter()
+    router.get("/hidden")(lambda: None)
+    with pytest.raises(AttributeError, match="color"):
+        _ = router.routes[0].color  # type: ignore[attr-defined]
