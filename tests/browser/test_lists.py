@@ -99,11 +99,11 @@ def test_previous_and_next_follow_the_sorted_list(visit: Any) -> None:
 
 def test_a_field_for_any_id_suggests_only_ids_that_the_pages_of_the_episode_have_shown(visit: Any) -> None:
     episode_page = visit(**OPTIONS)
-    episode_page.open("/ticketdesk/")
+    _open(episode_page, "/ticketdesk/")
     row = episode_page.page.locator("tbody tr").first
     key, title = row.locator("td").nth(0).inner_text(), row.locator("td").nth(1).inner_text()
     shown = episode_page.page.content()
-    episode_page.open("/approvalflow/")
+    _open(episode_page, "/approvalflow/")
     shown += episode_page.page.content()
     episode_page.page.wait_for_load_state("networkidle")
     requested = len(episode_page.requested)
@@ -112,8 +112,8 @@ def test_a_field_for_any_id_suggests_only_ids_that_the_pages_of_the_episode_have
     assert [name for name in suggested if name not in shown and name not in episode_page.brief] == []
     assert not any(name.startswith("VEN-") for name in suggested), "no page with vendors was opened"
     assert len(episode_page.requested) == requested
-    episode_page.open("/datahub/vendors")
-    episode_page.open("/approvalflow/")
+    _open(episode_page, "/datahub/vendors")
+    _open(episode_page, "/approvalflow/")
     assert any(name.startswith("VEN-") for name in _suggestions(episode_page, "Go to ID"))
     other = visit(**OPTIONS)
     other.page.goto(f"{other.root}/approvalflow/")
@@ -122,14 +122,14 @@ def test_a_field_for_any_id_suggests_only_ids_that_the_pages_of_the_episode_have
 
 def test_a_field_for_one_kind_of_id_suggests_only_ids_of_this_kind(visit: Any) -> None:
     episode_page = visit(**OPTIONS)
-    episode_page.open("/ticketdesk/")
+    _open(episode_page, "/ticketdesk/")
     keys = set(_column(episode_page, "Key"))
-    episode_page.open("/datahub/vendors")
+    _open(episode_page, "/datahub/vendors")
     vendors = set(_column(episode_page, "ID"))
-    episode_page.open("/approvalflow/")
+    _open(episode_page, "/approvalflow/")
     assert keys <= set(_suggestions(episode_page, "Ticket"))
     assert not vendors & set(_suggestions(episode_page, "Ticket"))
-    episode_page.open("/datahub/records")
+    _open(episode_page, "/datahub/records")
     assert vendors <= set(_suggestions(episode_page, "Vendor ID"))
     assert not keys & set(_suggestions(episode_page, "Vendor ID"))
     assert faults_of(episode_page.page, WIDE, episode_page.path) == []
@@ -137,9 +137,9 @@ def test_a_field_for_one_kind_of_id_suggests_only_ids_of_this_kind(visit: Any) -
 
 def test_a_chosen_suggestion_is_submitted_unchanged(visit: Any) -> None:
     episode_page = visit(**OPTIONS)
-    episode_page.open("/datahub/vendors")
+    _open(episode_page, "/datahub/vendors")
     vendor = _column(episode_page, "ID")[0]
-    episode_page.open("/datahub/records")
+    _open(episode_page, "/datahub/records")
     chosen = next(name for name in _suggestions(episode_page, "Vendor ID") if name == vendor)
     episode_page.page.get_by_label("Vendor ID").fill(chosen)
     episode_page.page.get_by_test_id("find").click()
@@ -154,6 +154,12 @@ def test_without_javascript_id_fields_have_no_suggestions_and_lists_have_no_butt
     episode_page.page.locator("tbody a").first.click()
     assert episode_page.page.get_by_role("navigation", name="List").count() == 0
     assert episode_page.page.locator("input[list], datalist").count() == 0
+
+
+def _open(episode_page: Any, path: str) -> None:
+    """Open a page, and wait until its script has recorded the IDs that it shows, after its first paint."""
+    episode_page.open(path)
+    expect(episode_page.page.get_by_label("Go to ID", exact=True)).to_have_attribute("list", "seen-any")
 
 
 def _suggestions(episode_page: Any, label: str) -> dict[str, str]:
