@@ -50,6 +50,11 @@ def test_every_relative_link_points_to_an_existing_file(document: Path) -> None:
     assert not [link for link in links if not (document.parent / link).exists()]
 
 
+def test_every_screenshot_is_shown_in_a_document() -> None:
+    shown = {link for page in DOCUMENTS for link in re.findall(r"screenshots/([\w-]+\.png)\)", page.read_text())}
+    assert shown == {path.name for path in (ROOT / "docs" / "screenshots").iterdir()}
+
+
 def test_every_adr_is_listed_in_the_index() -> None:
     folder = ROOT / "docs" / "adr"
     pages = {path.name for path in folder.glob("[0-9]*.md")}
