@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import FastAPIError
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
+from starlette.routing import BaseRoute
 
 from companyos_shared.web.lazy_routes import LazyRouter
 
@@ -37,6 +43,15 @@ def _app(router: APIRouter) -> FastAPI:
     app = FastAPI()
     app.router.routes.extend(router.routes)
     return app
+
+
+@pytest.fixture
+def switch_often() -> Iterator[None]:
+    """Let threads take turns every few microseconds."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def test_lazy_routes_give_the_same_replies_and_document_as_other_routes() -> None:
@@ -71,6 +86,20 @@ def test_a_lazy_route_is_analyzed_at_its_first_use() -> None:
     for _ in range(2):
         with pytest.raises(FastAPIError, match="Filters"):
             client.get("/notes")
+
+
+def test_threads_that_use_a_lazy_route_first_all_find_it_analyzed(switch_often: None) -> None:
+    for _ in range(50):
+        app = _app(LazyRouter())
+        route = app.router.routes[-1]
+        start = Barrier(4)
+
+        def name_of(_thread: int, route: BaseRoute = route, start: Barrier = start) -> str:
+            start.wait()
+            return str(route.unique_id)  # type: ignore[attr-defined]
+
+        with ThreadPoolExecutor(4) as threads:
+            assert set(threads.map(name_of, range(4))) == {"secret_hidden_get"}
 
 
 def test_an_attribute_that_no_route_has_raises_attribute_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.routing import compile_path
+
+_ANALYSIS = threading.RLock()
+"""Held during an analysis: another thread waits for it instead of using a route that is half analyzed."""
 
 
 class LazyRoute(APIRoute):
@@ -27,14 +31,13 @@ class LazyRoute(APIRoute):
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute that is set by FastAPI's analysis."""
-        if (analyze := self.__dict__.pop("_analyze", None)) is None:
+        with _ANALYSIS:
+            if "_analyze" in self.__dict__:
+                self._analyze()
+                del self._analyze
+        if name not in self.__dict__:
             raise AttributeError(name)
-        try:
-            analyze()
-        except Exception:
-            self._analyze = analyze  # the next use raises the same error
-            raise
-        return getattr(self, name)
+        return self.__dict__[name]
 
 
 class LazyRouter(APIRouter):
