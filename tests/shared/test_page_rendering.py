@@ -31,6 +31,7 @@ def test_an_identifier_is_shown_as_words() -> None:
 
 def test_a_field_label_is_derived_from_its_name_and_type() -> None:
     assert field_label("annual_cost_cents") == "Annual cost"
+    assert field_label("order_id") == "Order ID"
     calls = [
         ("cost_cents", "integer"),
         ("count", "integer"),

@@ -211,7 +211,7 @@ _EXPECTED = {
 }
 """Accepted format by field type; replaces a reason that describes the API format."""
 
-_INITIALS = frozenset({"ceo", "cfo", "cto", "hr"})
+_INITIALS = frozenset({"ceo", "cfo", "cto", "hr", "iban", "id", "sla"})
 _COLOURS = {
     "green": {
         "approved",
