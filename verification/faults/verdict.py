@@ -7,8 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from companyos_gateway.engine.drop_queue import RETRY_INTERVAL_S
+from companyos_gateway.engine.snapshot_files import PENDING_SUFFIX
 from verification.faults.databases import audited_twice, count_canaries
-from verification.faults.deployment import PROCESSES, SERVICES, Deployment
+from verification.faults.deployment import GATEWAY, PROCESSES, SERVICES, Deployment
 from verification.faults.findings import Findings
 from verification.faults.gateway_client import Response
 from verification.faults.player import FORKS_AT_ONCE, INFRA_ERROR, Player
@@ -103,7 +105,9 @@ async def _continue_episode(player: Player) -> None:
         player.findings.torn.append(f"{player.name}: the evidence does not match the services' data")
 
 
-FILES_DEADLINE_S = 3.0
+FILES_DEADLINE_S = RETRY_INTERVAL_S + 3.0
+"""Longer than the pause after which a failed drop of an ended episode is repeated."""
+
 POLL_S = 0.02
 
 
@@ -115,7 +119,7 @@ async def check_leftovers(deployment: Deployment, players: list[Player], finding
     await _free_snapshots(deployment, findings, at_most=snapshots)
     for item in await _listed(deployment, findings, "/v1/quarantine"):
         await deployment.client.request("DELETE", f"/v1/quarantine/{item['id']}")
-    await _wait_for_files(deployment, findings)
+    await _check_files(deployment, findings, max_markers=snapshots)
 
 
 async def _free_forks(deployment: Deployment, findings: Findings, *, at_most: int) -> None:
@@ -149,14 +153,29 @@ async def _listed(deployment: Deployment, findings: Findings, path: str) -> list
     return list(response.body)
 
 
-async def _wait_for_files(deployment: Deployment, findings: Findings) -> None:
+async def _check_files(deployment: Deployment, findings: Findings, *, max_markers: int) -> None:
+    """Check that the files are deleted.
+
+    If a service is unreachable for longer than the gateway tries, the marker of the failed snapshot remains until the
+    next start of the gateway.
+    """
+    left = await _remaining_files(deployment)
+    if 0 < len(left) <= max_markers and all(path.suffix == PENDING_SUFFIX for path in left):
+        await deployment.restart([GATEWAY])
+        left = await _remaining_files(deployment)
+    if left:
+        findings.torn.append(f"files of freed episodes remain: {[str(path) for path in left[:4]]}")
+
+
+async def _remaining_files(deployment: Deployment) -> list[Path]:
+    """Wait until all files are deleted, at most `FILES_DEADLINE_S`, and return those that remain."""
     clock = asyncio.get_running_loop().time
     give_up_at = clock() + FILES_DEADLINE_S
     while left := _files(deployment):
         if clock() > give_up_at:
-            findings.torn.append(f"files of freed episodes remain: {[str(path) for path in left[:4]]}")
-            return
+            break
         await asyncio.sleep(POLL_S)
+    return left
 
 
 def _files(deployment: Deployment) -> list[Path]:

@@ -17,7 +17,7 @@ from verification.faults.findings import Findings
 from verification.faults.player import Player
 from verification.faults.reference_episode import play_reference
 from verification.faults.step_script import Reference, canary_of
-from verification.faults.verdict import judge
+from verification.faults.verdict import check_leftovers, judge
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 SEED = 7
@@ -101,3 +101,30 @@ async def test_a_missing_episode_is_lost(deployment_and_reference: tuple[Deploym
     await player.deployment.client.request("DELETE", f"/v1/episodes/{player.name}")
     await judge(player)
     assert any("unknown-episode" in sentence for sentence in player.findings.lost)
+
+
+async def test_the_marker_of_a_snapshot_that_failed_may_remain_until_the_next_start(
+    deployment_and_reference: tuple[Deployment, Reference],
+) -> None:
+    player, _ = await opened_player(deployment_and_reference, "unreachable")
+    deployment = player.deployment
+    await deployment.kill(["ticketdesk"])
+    response = await deployment.client.request("POST", f"/v1/episodes/{player.name}/snapshots")
+    assert response.status == 503
+    player.unacknowledged_snapshots += 1
+    await deployment.start_processes(["ticketdesk"])
+    await judge(player)
+    await check_leftovers(deployment, [player], player.findings)
+    assert player.findings.to_sentences() == []
+
+
+async def test_a_marker_without_a_failed_snapshot_is_torn(
+    deployment_and_reference: tuple[Deployment, Reference],
+) -> None:
+    deployment, _ = deployment_and_reference
+    marker = deployment.data / GATEWAY / "snapshots" / f"{'0' * 32}.pending"
+    marker.touch()
+    findings = Findings()
+    await check_leftovers(deployment, [], findings)
+    marker.unlink()
+    assert str(marker) in "".join(findings.to_sentences())
