@@ -147,6 +147,13 @@ async def test_every_api_route_except_health_rejects_unknown_query_parameters(ga
     assert unchecked == {"/livez", "/readyz", "/health", "/metrics"}
 
 
+async def test_the_signature_of_every_route_is_valid(gateway: NotesGateway) -> None:
+    for app in (gateway.app, gateway.service):
+        routes = [route for route in app.routes if isinstance(route, APIRoute)]
+        assert len(routes) > 20
+        assert all(route.dependant.call is route.endpoint for route in routes)
+
+
 async def test_pages_ignore_unknown_query_parameters(gateway: NotesGateway) -> None:
     assert (await gateway.http.get("/?from=elsewhere")).status_code == 200
 
