@@ -116,7 +116,7 @@ def test_a_field_for_any_id_suggests_only_ids_that_the_pages_of_the_episode_have
     _open(episode_page, "/approvalflow/")
     assert any(name.startswith("VEN-") for name in _suggestions(episode_page, "Go to ID"))
     other = visit(**OPTIONS)
-    other.page.goto(f"{other.root}/approvalflow/")
+    _open(other, "/approvalflow/")
     assert key not in _suggestions(other, "Go to ID")
 
 
