@@ -108,7 +108,7 @@ ray: $(RAY_STAMP) ## Test a local Ray cluster of two nodes with a node failure (
 ray-bench: $(RAY_STAMP) ## Time one and two workers of a local Ray cluster
 	@RAY_worker_niceness=0 $(RAY)/bin/python -m verification.benchmarks.cluster
 
-browser: $(STAMP) ## Test every page in Chromium, which must be on the path (SCREENSHOTS=folder keeps pictures)
+browser: $(STAMP) ## Test every page in Chromium, which must be on the path (SCREENSHOTS=folder writes pictures)
 	@$(UV) sync --frozen --quiet --inexact --group browser --python "$(PYTHON)"
 	@$(BIN)/pytest -n0 -m browser tests/browser $(ARGS)
 

@@ -17,7 +17,7 @@ import typer.testing
 from companyos.openenv_preload import preload_openenv
 
 preload_openenv()  # before any test imports it completely: Gradio takes longer than everything else
-# Building the command takes longer than most commands.
+# Typer builds the command at every call, which takes longer than most commands.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 SHARING = {

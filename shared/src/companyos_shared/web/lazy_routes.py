@@ -1,4 +1,7 @@
-"""Routes that FastAPI analyzes at their first use: an app has a hundred of them, and few processes use them all."""
+"""Routes that FastAPI analyzes at their first use.
+
+An app has up to a hundred routes, and the tests create hundreds of apps, each of which uses a few.
+"""
 
 from __future__ import annotations
 
