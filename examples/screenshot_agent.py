@@ -52,14 +52,14 @@ class BrowserAgent:
         return match.groups()
 
     def click(self, role: str, name: str) -> None:
-        """Click the first element with this role and name, scrolling if needed."""
+        """Click the first element with this role and name (in any case), scrolling if needed."""
         x, y = self._find(role, name).centre
         self._act("browser_click", x=x, y=y)
 
     def fill(self, **texts: str) -> None:
-        """Fill in fields by label, with `_` for a space; in a list, select the text."""
+        """Fill in fields by label (`_` is a space, in any case); in a list, select the text."""
         for label, text in texts.items():
-            self.click(FIELD, label.replace("_", " ").capitalize())
+            self.click(FIELD, label.replace("_", " "))
             self._act("browser_type", text=text, replace=True)
 
     def options(self, label: str) -> tuple[str, ...]:
@@ -88,10 +88,10 @@ class BrowserAgent:
         return seen
 
     def _visible_element(self, role: str, name: str) -> ScreenElement | None:
-        shown = (
-            element for element in self.screen.elements if re.fullmatch(role, element.role) and element.name == name
-        )
-        return next(shown, None)
+        for element in self.screen.elements:
+            if re.fullmatch(role, element.role) and element.name.lower() == name.lower():
+                return element
+        return None
 
     def _act(self, tool: str, **arguments: Any) -> None:
         answer = self.env.call_tool(tool, **arguments)
