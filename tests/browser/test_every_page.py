@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,8 +30,8 @@ def _kind(path: str) -> str:
     return "/".join(part if re.fullmatch(r"[a-z_-]*", part) else "*" for part in parts)
 
 
-def _crawl(episode_page: Any) -> list[str]:
-    """Return the paths of linked pages, a few of each kind, and leave enough page views to open them once more."""
+def _crawl(episode_page: Any, inspect: Callable[[], object] = lambda: None) -> list[str]:
+    """Open linked pages, a few of each kind, call the function on each, and return the paths."""
     episode_page.wait(CRAWL_STEPS)
     seen: dict[str, list[str]] = {}
     waiting = [urlsplit(episode_page.page.url).path]
@@ -43,6 +44,7 @@ def _crawl(episode_page: Any) -> list[str]:
         own.append(path)
         found.append(path)
         episode_page.page.goto(f"{episode_page.url}{path}")
+        inspect()
         links = episode_page.page.eval_on_selector_all("a[href]", "links => links.map(link => link.href)")
         waiting += [urlsplit(link).path for link in links if "/apps" in urlsplit(link).path]
     return found
@@ -66,10 +68,8 @@ def test_all_links_lead_to_pages_and_no_request_leaves_the_machine(visit: Any, j
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_axe_reports_no_serious_violations_and_no_page_overflows_its_window(visit: Any, width: int) -> None:
     episode_page = visit(width=width, **OPTIONS)
-    faults = []
-    for path in _crawl(episode_page):
-        episode_page.page.goto(f"{episode_page.url}{path}")
-        faults += _faults(episode_page, width)
+    faults: list[str] = []
+    _crawl(episode_page, lambda: faults.extend(_faults(episode_page, width)))
     assert not faults, "\n".join(faults)
 
 

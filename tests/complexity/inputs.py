@@ -115,6 +115,8 @@ BODIES: dict[str, Input] = {
     "parameters over MCP": numbered('"n{}":0', ",", '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{', "}}"),
 }
 
+FEW_BODIES = ("an open string behind brackets", "objects in objects", "spaces", "digits", "lists", "unknown members")
+
 MEMBERS: dict[str, tuple[bytes, bytes, bytes]] = {
     "letters": (b'"', b"a", b'"'),
     "digits": (b'"', b"9", b'"'),

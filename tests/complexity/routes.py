@@ -17,6 +17,7 @@ from starlette.routing import Mount, Route
 from tests.complexity.asgi_requests import Header, send_request
 from tests.complexity.inputs import (
     BODIES,
+    FEW_BODIES,
     FEW_MEMBERS,
     FEW_QUERIES,
     FEW_TEXTS,
@@ -36,6 +37,8 @@ _JSON: Header = (b"content-type", b"application/json")
 _FORM: Header = (b"content-type", b"application/x-www-form-urlencoded")
 READS_HEADERS = frozenset({"/", "/step", "/v1/mcp", "/v1/demonstrations"})
 """Routes on which every text is sent in every header; other routes get a few texts, as they share the code."""
+READS_BODIES = frozenset({"/reset", "/step", "/v1/mcp", "/tickets", "/data-issues", "/approvals"})
+"""Routes that get every JSON body; other routes get a few, as they share the parser."""
 _MULTIPART: Header = (b"content-type", b"multipart/form-data; boundary=a")
 
 Request = Callable[[int], Awaitable[int]]
@@ -79,7 +82,8 @@ class Target:
 
     def _bodies(self, *, full: bool) -> Iterator[tuple[str, Request]]:
         if full or not self.accepts_form:
-            yield from ((f"JSON of {name}", self._with(_JSON, body=made)) for name, made in BODIES.items())
+            for name in BODIES if full or self.path in READS_BODIES else FEW_BODIES:
+                yield f"JSON of {name}", self._with(_JSON, body=BODIES[name])
         if full or self.accepts_form:
             yield from ((f"form of {name}", self._with(_FORM, body=made)) for name, made in FORMS.items())
             yield "multipart", self._with(_MULTIPART, body=FORMS["multipart"])

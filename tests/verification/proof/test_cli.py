@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,25 @@ from tests.architecture.sources import ROOT
 from verification.proof import cli, execution, worklog
 from verification.proof.rows import ROWS, Job, Row, Scope, Tally
 from verification.proof.rows.base import JOB_FAILED
-from verification.proof.sizes import FULL, SMOKE
+from verification.proof.sizes import FULL, SIZES, SMOKE
 
 SNOW = "it never snows"
 SCENARIOS = ROOT / "gateway/src/companyos_gateway/scenarios"
+TINY = replace(
+    SMOKE,
+    levels=(1,),
+    oracle_seeds=1,
+    climbs=5,
+    most_climbs=5,
+    mutants=10,
+    code_seeds=1,
+    random_traces=50,
+    crowd=4,
+    random_episodes=5,
+    hashes=2,
+    plausible_instances=10,
+)
+"""Enough for one job of each kind."""
 
 
 class Weather(Row):
@@ -215,12 +231,14 @@ def test_a_failed_job_is_not_stored(weather: pytest.MonkeyPatch, tmp_path: Path)
 
 @pytest.mark.matrix
 @pytest.mark.timeout(600)
-def test_every_row_finishes_its_jobs_on_a_scenario(capsys: pytest.CaptureFixture[str]) -> None:
-    smallest = ("--seeds", "1", "--cheat-seeds", "1", "--levels", "1", "--processes", "2")
-    cli.main(["--scenario", "vendor_onboarding", "--size", "smoke", *smallest])
+def test_every_row_finishes_its_jobs_on_a_scenario(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(SIZES, SMOKE.name, TINY)
+    cli.main(["--scenario", "vendor_onboarding", "--size", SMOKE.name])
     printed = capsys.readouterr().out
     assert JOB_FAILED not in printed
-    scope = Scope(scenarios=("vendor_onboarding",), size=SMOKE, first=0)
+    scope = Scope(scenarios=("vendor_onboarding",), size=TINY, first=0)
     applying = {letter for letter, row in ROWS.items() if row.applies(scope)}
     assert {line[4] for line in printed.splitlines() if line.startswith(("yes", "NO "))} == applying
 
