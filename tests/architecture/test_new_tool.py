@@ -67,7 +67,7 @@ def _run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _contract_suite(copy: Path) -> subprocess.CompletedProcess[str]:
-    return _run(copy, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "tests/contract", "-k", "ticketdesk")
+    return _run(copy, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", "tests/contract", "-k", "ticketdesk")
 
 
 def test_the_contract_suite_covers_a_new_tool(copy: Path) -> None:
