@@ -60,6 +60,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> IsolatedEnvironment
 
 def test_a_reader_can_follow_the_tutorial(environment: IsolatedEnvironment) -> None:
     assert BLOCKS[0] == ("sh", "pip install 'companyos[server]' companyos-verification pytest\n")
+    assert BLOCKS[-1] == ("sh", "pytest\ncompanyos check .\n")
     for language, block in BLOCKS[1:]:
         if language == "diff":
             patch = environment.work / "change.diff"
