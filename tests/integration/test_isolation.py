@@ -16,7 +16,7 @@ SEEDS = (11, 12)
 
 
 @pytest.fixture(params=["one gateway", "two workers"])
-def url(request: pytest.FixtureRequest, url: str, workers: Enterprise) -> str:
+def address(request: pytest.FixtureRequest, url: str, workers: Enterprise) -> str:
     """The address of one gateway, and of two workers."""
     return url if request.param == "one gateway" else workers.url
 
@@ -48,22 +48,22 @@ def _play(episodes: Sequence[HttpEpisode], seeds: Sequence[int]) -> list[str]:
     return [episode.digest for episode in episodes]
 
 
-def test_two_interleaved_episodes_are_isolated(url: str, http: requests.Session) -> None:
-    alone = [_play([HttpEpisode(url, http)], [seed])[0] for seed in SEEDS]
-    together = _play([HttpEpisode(url, http) for _ in SEEDS], SEEDS)
+def test_two_interleaved_episodes_are_isolated(address: str, http: requests.Session) -> None:
+    alone = [_play([HttpEpisode(address, http)], [seed])[0] for seed in SEEDS]
+    together = _play([HttpEpisode(address, http) for _ in SEEDS], SEEDS)
     assert together == alone
     assert len(set(alone)) == len(SEEDS)
 
 
-def test_the_same_seed_played_twice_at_once_gives_the_same_episode(url: str, http: requests.Session) -> None:
-    first, second = (HttpEpisode(url, http) for _ in range(2))
+def test_the_same_seed_played_twice_at_once_gives_the_same_episode(address: str, http: requests.Session) -> None:
+    first, second = (HttpEpisode(address, http) for _ in range(2))
     digests = _play([first, second], [SEEDS[0]] * 2)
     assert digests[0] == digests[1]
     assert first.id != second.id
 
 
-def test_writes_of_one_episode_are_not_visible_in_another(url: str, http: requests.Session) -> None:
-    writer, reader = HttpEpisode(url, http), HttpEpisode(url, http)
+def test_writes_of_one_episode_are_not_visible_in_another(address: str, http: requests.Session) -> None:
+    writer, reader = HttpEpisode(address, http), HttpEpisode(address, http)
     for episode in (writer, reader):
         episode.reset(seed=SEEDS[0], chaos=0)
     key = writer.result("ticketdesk_list_tickets")["items"][0]["key"]
@@ -73,14 +73,14 @@ def test_writes_of_one_episode_are_not_visible_in_another(url: str, http: reques
     assert writer.result("ticketdesk_list_comments", key=key)["total"] == before["total"] + 1
 
 
-async def test_policies_play_the_same_in_parallel_and_alone(url: str) -> None:
+async def test_policies_play_the_same_in_parallel_and_alone(address: str) -> None:
     plans = [
         EpisodePlan(scenario="vendor_onboarding", seed=seed, chaos=chaos, policy=policy)
         for policy, chaos in (("oracle", 1), ("oracle", 2), ("random", 1))
         for seed in range(3)
     ]
-    together = await play_all(url, plans, parallel=len(plans))
-    alone = await play_all(url, plans, parallel=1)
+    together = await play_all(address, plans, parallel=len(plans))
+    alone = await play_all(address, plans, parallel=1)
     assert [episode.record for episode in together] == [episode.record for episode in alone]
     assert len({episode.record.digest for episode in alone}) == len(plans)
     assert all(episode.record.success for episode in alone if episode.plan.policy == "oracle")

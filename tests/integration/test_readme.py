@@ -78,8 +78,8 @@ def kept(url: str) -> None:
 @pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("line", [line for line in LINES if not STORED_RUN.search(line)])
 def test_the_commands_of_the_readme_succeed(url: str, line: str, tmp_path: Path) -> None:
-    command = re.sub(r"\.venv/bin/companyos (\w+)", rf"{sys.executable} -m companyos \1 --url {url}", line)
-    command = re.sub(r"--episodes \d+", "--episodes 2", command)
+    command = re.sub(r" (-n|--episodes) \d+", "", line).replace(" eval ", " eval --episodes 2 ")
+    command = re.sub(r"\.venv/bin/companyos (\w+)", rf"{sys.executable} -m companyos \1 --url {url}", command)
     outcome = subprocess.run(
         ["sh", "-c", command], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -35,11 +35,25 @@ class FinalState:
         return same and planted and self.finish == kept.finish and self.declared_at == kept.stored["declared_at"]
 
     def changed_entities(self, kept: RecordedEpisode) -> set[str]:
-        """Return the rows whose history differs from the recorded episode, and `finish` if the declaration differs."""
-        ours, theirs = _history(self.changes, self.initial), _history(kept.stored["changes"], kept.stored["initial"])
+        """Return the rows whose initial state or changes differ from those of the recorded episode.
+
+        The set contains `finish` if the declaration differs.
+        """
+        ours, theirs = _changes_by_row(self.changes), _changes_by_row(kept.stored["changes"])
         changed = {row for row in ours.keys() | theirs.keys() if ours.get(row) != theirs.get(row)}
         is_same = (self.finish, self.declared_at) == (kept.finish, kept.stored["declared_at"])
-        return changed if is_same else {*changed, DECLARATION}
+        return changed | self._changed_initial_rows(kept.stored["initial"]) | (set() if is_same else {DECLARATION})
+
+    def _changed_initial_rows(self, recorded: dict[str, dict[str, dict[str, Row]]]) -> set[str]:
+        """Return the rows whose initial state differs. A table that was not rewritten is the recorded object."""
+        return {
+            row_path(service, table, key)
+            for service, tables in self.initial.items()
+            for table, rows in tables.items()
+            if rows is not (before := recorded[service].get(table, {}))
+            for key in rows.keys() | before.keys()
+            if rows.get(key) != before.get(key)
+        }
 
     def judge(self) -> Verdict:
         """Judge the current state."""
@@ -141,18 +155,14 @@ class FinalState:
         changes.append({"seq": len(changes) + 1, **change, "before": before, "after": after})
 
 
-def _history(changes: dict[str, list[Row]], initial: dict[str, dict[str, dict[str, Row]]]) -> dict[str, list[Any]]:
-    """Return the history of each row in order, by its path in verdicts."""
-    states: dict[str, list[Any]] = {}
-    for service, tables in initial.items():
-        for table, rows in tables.items():
-            for key, row in rows.items():
-                states[row_path(service, table, key)] = [row]
+def _changes_by_row(changes: dict[str, list[Row]]) -> dict[str, list[Any]]:
+    """Return the changes of each row in order, by its path in verdicts."""
+    by_row: dict[str, list[Any]] = {}
     for service, lines in changes.items():
         for line in lines:
-            row_states = states.setdefault(row_path(service, line["table"], line["key"]), [])
-            row_states.append((line["step"], line["before"], line["after"]))
-    return states
+            path = row_path(service, line["table"], line["key"])
+            by_row.setdefault(path, []).append((line["step"], line["before"], line["after"]))
+    return by_row
 
 
 def _reverted(change: Row) -> Row:
