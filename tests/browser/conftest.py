@@ -16,7 +16,14 @@ from tests.gateway.conftest import open_gateway
 __all__ = ["open_gateway"]
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-partial-raster",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-sync",
+]
 WIDE, NARROW = 1280, 390
 PATIENCE_MS = 30_000
 

@@ -13,6 +13,7 @@ from examples.screenshot_agent import TASK, main
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome, Screenshot, Viewport
+from companyos_gateway.browser.playwright_backend import Chromium
 from tests.browser.png import png_size
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -26,6 +27,18 @@ HOSTILE = (
     '<form action="http://example.org/"><button>Send</button></form>',
     "javascript:alert(1)",
 )
+CARD = """
+<div style="margin: 30px; border: 1px solid #d0d4da; border-radius: 12px"><p style="padding: 20px">Orders</p></div>
+"""
+REDRAW_IN_PART = """async () => {
+    const drawn = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const notice = document.createElement("p");
+    notice.textContent = "Saved";
+    document.body.prepend(notice);
+    await drawn();
+    notice.remove();
+    await drawn();
+}"""
 
 
 def _shown(observation: Any) -> Screenshot:
@@ -198,3 +211,16 @@ async def test_no_screenshot_shows_the_return(env: CompanyOSEnv) -> None:
     resumed = _shown((await env.resume()).observation).snapshot
     assert "The episode is over" in resumed
     assert "return" not in resumed
+
+
+async def test_a_page_that_was_redrawn_in_part_looks_as_before() -> None:
+    chromium = Chromium(None)
+    try:
+        page = await (await chromium.browser()).new_page()
+        await page.set_content(CARD)
+        before = await page.screenshot()
+        for _ in range(5):
+            await page.evaluate(REDRAW_IN_PART)
+            assert await page.screenshot() == before
+    finally:
+        await chromium.aclose()

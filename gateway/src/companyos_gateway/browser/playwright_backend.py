@@ -33,6 +33,7 @@ FLAGS: Final = (
     "--disable-domain-reliability",
     "--disable-gpu",
     "--disable-lcd-text",
+    "--disable-partial-raster",
     "--disable-quic",
     "--disable-smooth-scrolling",
     "--disable-sync",
