@@ -73,12 +73,30 @@ def test_an_inconsistent_seed_is_rejected(document: dict[str, Any], place: str) 
     [
         ("reading", {"metric_id": "MET-9", "value": 1}),
         ("pipeline", {"source_id": "SRC-9", "pipeline_state": "failed"}),
-        ("record", {"state": "active"}),
+        ("record", {"record_id": "CON-9", "state": "active"}),
     ],
 )
 def test_an_event_must_name_an_existing_object(kind: str, data: dict[str, Any]) -> None:
     event = {"due_at": "2026-03-02T10:00:00Z", "kind": kind, "data": data}
     with pytest.raises(ValidationError, match=f"scheduled_events.data of {kind} at 2026-03-02T10:00Z"):
+        Seed.model_validate(a_document(scheduled_events=[event]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "reason"),
+    [
+        ("reading", {"metric_id": "MET-1"}, "value"),
+        ("reading", {"metric_id": "MET-1", "value": "nan"}, "finite"),
+        ("pipeline", {"source_id": "SRC-RISK", "pipeline_state": "broken"}, "pipeline_state"),
+        ("record", {"state": "active"}, "record_id"),
+        ("record", {"record_id": "CON-41", "colour": "red"}, "colour"),
+        ("record", {"record_id": "CON-41", "state": "sold"}, "state must be one of"),
+        ("record", {"record_id": "CON-41", "fields": {"notice_days": "90"}}, "fields.notice_days must be of type"),
+    ],
+)
+def test_an_event_that_cannot_be_applied_is_rejected(kind: str, data: dict[str, Any], reason: str) -> None:
+    event = {"due_at": "2026-03-02T10:00:00Z", "kind": kind, "data": data}
+    with pytest.raises(ValidationError, match=reason):
         Seed.model_validate(a_document(scheduled_events=[event]))
 
 

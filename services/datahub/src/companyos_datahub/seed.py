@@ -119,6 +119,14 @@ def _invalid_rows(seed: Seed) -> Iterator[str]:
             check_present_fields(record.kind, record.fields)
         except ServiceError as problem:
             yield f"records {record.id}: {problem}"
+    records = {record.id: record for record in seed.records}
+    for event in seed.scheduled_events:
+        if (changed := records.get(event.data.get("record_id", ""))) is not None:
+            try:
+                check_state(changed.kind, event.data.get("state") or changed.state)
+                check_present_fields(changed.kind, event.data.get("fields", {}))
+            except ServiceError as problem:
+                yield f"scheduled_events record at {event.due_at:%Y-%m-%dT%H:%MZ}: {problem}"
     for source in seed.sources:
         if (source.maintenance_from is None) != (source.maintenance_to is None):
             yield f"sources {source.id}: maintenance_from and maintenance_to require each other"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, JsonValue
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, model_validator
 
 from companyos_datahub.issues.schemas import IssueKind, ReasonCode
 from companyos_datahub.records.model import RecordKind
+from companyos_datahub.records.schemas import RecordUpdate
 from companyos_datahub.refreshes.model import RefreshOutcome, RefreshStatus
 from companyos_datahub.sources.model import PipelineState
 from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
@@ -160,6 +161,37 @@ class DataIssueSeed(Row):
     reported_at: AwareDatetime
 
 
+class ReadingData(BaseModel):
+    """A value that a source delivers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    metric_id: Id
+    value: FiniteFloat
+
+
+class PipelineData(BaseModel):
+    """A new state of a source's pipeline."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source_id: Id
+    pipeline_state: PipelineState
+
+
+class RecordData(RecordUpdate):
+    """A colleague's change of a record."""
+
+    record_id: Id
+
+
+DATA_TYPE_BY_EVENT_KIND: dict[str, type[BaseModel]] = {
+    "reading": ReadingData,
+    "pipeline": PipelineData,
+    "record": RecordData,
+}
+
+
 class ScheduledEventSeed(BaseModel):
     """A scheduled event: a source delivers a value, a pipeline changes, or a colleague changes a record."""
 
@@ -168,3 +200,8 @@ class ScheduledEventSeed(BaseModel):
     due_at: AwareDatetime
     kind: Literal["reading", "pipeline", "record"]
     data: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _data_fits_the_kind(self) -> ScheduledEventSeed:
+        DATA_TYPE_BY_EVENT_KIND[self.kind].model_validate(self.data)
+        return self
