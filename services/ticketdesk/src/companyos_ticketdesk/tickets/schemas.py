@@ -137,7 +137,7 @@ class PlannedTicket(RequestModel):
 
 
 class PlannedChange(RequestModel):
-    """A scheduled change of a colleague, applied if the ticket is open for changes; absent fields stay unchanged."""
+    """A scheduled change of a colleague, skipped if the ticket is settled; absent fields stay unchanged."""
 
     ticket_key: str
     priority: Priority | None = None
