@@ -53,10 +53,26 @@ def test_a_name_matches_as_a_complete_word_only(text: str, value: AcceptedValue)
         "\u20ac1,200",
         "price: 1200.",
         "The budget (1,200), then 17 more",
+        "1200days",
+        "v1200",
     ],
 )
 def test_a_number_matches_in_any_common_spelling(text: str, value: AcceptedValue) -> None:
     assert contains_accepted(text, [value])
+
+
+@pytest.mark.parametrize(
+    ("values", "value"),
+    [
+        ([str(number) for number in range(1, 61)], 60),
+        ([f"2026-03-{day:02}" for day in range(1, 32)], "2026-03-31"),
+        ([f"VEN-{number}" for number in range(84, 105)], "VEN-104"),
+    ],
+)
+def test_a_list_of_possible_values_matches_nothing(values: list[str], value: AcceptedValue) -> None:
+    assert contains_accepted(" ".join(values[-3:]), [value])
+    for separator in " ,./-:":
+        assert not contains_accepted(separator.join(values), [value])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Compares answers to approvers' questions with the accepted values.
 
 Names match on word boundaries, regardless of case and punctuation. Numbers, dates and times match by value; the sign
-of a number is ignored.
+of a number is ignored. An answer with more than MAX_FIGURES figures matches nothing: a list of possible values is no
+answer.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ from decimal import Decimal
 
 AcceptedValue = str | int | float
 
+MAX_FIGURES = 20
+"""Maximum number of different figures in an answer with its corrected fields. 2026-03-31 and 1,200.00 are one each."""
+
+_FIGURE = re.compile(r"\d{4}-\d\d-\d\d|\d+(?:[.,']\d{3})*(?:[.,]\d\d?(?!\d))?")
+
 _WORD = re.compile(r"[^\W_]+")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?")
 
 
 def contains_accepted(text: str, accepted: Sequence[AcceptedValue]) -> bool:
-    """Return whether the text contains one of the values."""
+    """Return whether the text contains one of the values, and no more than MAX_FIGURES figures."""
     written = _normalized(text)
-    return any(_contains(written, value) for value in accepted)
+    return len(set(_FIGURE.findall(written))) <= MAX_FIGURES and any(_contains(written, value) for value in accepted)
 
 
 def _normalized(text: str) -> str:
@@ -56,7 +62,10 @@ def _contains_words(words: Sequence[str], expected: str) -> bool:
 
 
 _CURRENCY = r"(?:eur|usd|gbp|chf|cents?|ct)"
-_GLUED_CURRENCY = re.compile(rf"(?<=\d)(?={_CURRENCY}\b)|(?<=\b[a-z]{{3}})(?<=eur|usd|gbp|chf)(?=\d)")
+_UNIT = r"(?:d|days?|weeks?|months?|years?|h|hours?)"
+_GLUED = re.compile(
+    rf"(?<=\d)(?=(?:{_CURRENCY}|{_UNIT})\b)|(?<=\b[a-z]{{3}})(?<=eur|usd|gbp|chf)(?=\d)|(?<=\b[vr])(?=\d)"
+)
 _NUMBER = re.compile(r"\d+(?:[.,']\d+)*")
 _GROUPED_BY_BLANKS = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d+)?")
 _STANDALONE = r"(?<!\w)(?<!\w-)(?<!\d[.,'])(?:{})(?!\w)"
@@ -66,7 +75,7 @@ _GROUPED_IN_TEXT = re.compile(_STANDALONE.format(_GROUPED_BY_BLANKS.pattern))
 
 def _numbers(text: str) -> Iterator[Decimal]:
     """Yield the numbers in a text; a comma or point before three digits may separate thousands or decimals."""
-    spaced = _GLUED_CURRENCY.sub(" ", text)
+    spaced = _GLUED.sub(" ", text)
     for found in _NUMBER_IN_TEXT.findall(spaced):
         yield from _readings(found)
     for found in _GROUPED_IN_TEXT.findall(spaced):

@@ -24,7 +24,7 @@ def require_type(call: Call, key: str) -> ApprovalType:
     approval_type = read_type(call.db, key)
     if approval_type is None:
         keys = call.db.execute(select(tables.approval_types.c.key).order_by(tables.approval_types.c.key)).scalars()
-        raise ApprovalTypeNotFoundError(f'type_key must be one of {", ".join(keys)}; got "{shortened(key)}"')
+        raise ApprovalTypeNotFoundError(f"type_key must be one of {', '.join(keys)}; got {shortened(key)}")
     return approval_type
 
 
