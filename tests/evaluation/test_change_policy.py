@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from companyos_approvalflow.delegations.rules import OUT_OF_FORCE
 from companyos_gateway.evaluation.approval_requests import (
     ApprovalAuthority,
     RequestChecks,
@@ -23,7 +24,7 @@ from companyos_gateway.evaluation.change_policy import (
     request_allowances,
     taken_back_allowances,
 )
-from companyos_gateway.evaluation.guessing import guessing_check
+from companyos_gateway.evaluation.guessing import NOT_ENTITLED, guessing_check
 from companyos_gateway.evaluation.mismatch import Mismatch
 from companyos_shared.wire.company import Absence, Company, Person, Role, RoleHeld
 from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
@@ -436,6 +437,10 @@ def _guesses(builder: EvidenceBuilder) -> Mismatch | None:
     rules = _rules()
     check = guessing_check("agent", lambda evidence, one: rules.owns(one) and rules.is_valid(evidence, one))
     return check.find_mismatch(builder.evidence)
+
+
+def test_every_refusal_of_a_delegate_is_a_guess() -> None:
+    assert {error.code for error in OUT_OF_FORCE} <= NOT_ENTITLED
 
 
 @pytest.mark.parametrize("status", ["withdrawn", "cancelled"])

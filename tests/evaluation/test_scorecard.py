@@ -59,12 +59,13 @@ def test_a_fault_is_recovered_from_if_the_same_operation_succeeds_later() -> Non
 
 
 def test_a_duplicate_is_a_repeated_write_of_the_agent_without_its_consequences() -> None:
-    builder = EvidenceBuilder(ticketdesk={})
+    builder = EvidenceBuilder(ticketdesk={}, approvalflow={})
     for number in (1, 2, 3):
         builder.put(DESK, "comments", f"C-{number}", id=f"C-{number}", text="Done.", created_at=str(number))
         builder.put(DESK, "transitions", f"T-{number}", id=f"T-{number}", to="open")
+        builder.put(FLOW, "notes", f"N-{number}", id=f"N-{number}", text="Done.", at=str(number))
     builder.put(DESK, "comments", "C-4", id="C-4", text="Verified.", created_at="4")
-    assert score_episode(builder.evidence, _verdict()).duplicates == 2
+    assert score_episode(builder.evidence, _verdict()).duplicates == 4
 
 
 def test_each_unauthorized_approver_counts_once() -> None:

@@ -232,10 +232,12 @@ def test_a_value_derived_from_vendor_data_counts_once_the_data_is_on_file() -> N
     filed = {"vendor_id": "VEN-1", "kind": "iso", **days}
     builder.put(HUB, "certificates", "CRT-1", **filed)
     builder.put(HUB, "certificates", "CRT-2", **{**filed, "expires_on": "2028-01-01"})
+    builder.put(HUB, "certificates", "CRT-3", **{**filed, "issued_on": "2025-01-01"})
+    builder.put(HUB, "certificates", "CRT-4", **{**filed, "kind": "ISO"})
     assert [value(builder.evidence, 2) for value in values] == ["done", "done"]
     (allowed,) = certificate.allowances()
     fits = {one.key: allowed.allows(builder.evidence, one) for one in builder.evidence.agent_changes()}
-    assert (fits["CRT-1"], fits["CRT-2"]) == (True, False)
+    assert [fits[f"CRT-{number}"] for number in (1, 2, 3, 4)] == [True, False, False, True]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, added_where, changed_keys
-from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.evidence import Evidence, NetChange, is_equivalent
 from companyos_gateway.evaluation.goals import RecordGoal, VendorGoal
 from companyos_gateway.evaluation.milestones import IsReached
 from companyos_gateway.evaluation.mismatch import (
@@ -24,7 +24,7 @@ from companyos_gateway.evaluation.mismatch import (
 )
 from companyos_gateway.evaluation.rubric import Check
 from companyos_shared.wire.context import Actor
-from companyos_shared.wire.control import Change
+from companyos_shared.wire.control import Change, Row
 
 TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW
 
@@ -252,8 +252,7 @@ class CertificateOnFile(EntityGoal):
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the certificate is on file, now or as of `step`."""
         rows = (evidence.row(DATAHUB, "certificates", key, step) for key in evidence.table(DATAHUB, "certificates"))
-        expected = (self.vendor_id, self.kind, self.expires_on)
-        return any(row and (row["vendor_id"], row["kind"], row["expires_on"]) == expected for row in rows)
+        return any(row is not None and self._is_described_by(row) for row in rows)
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
         """Return the mismatch of a missing certificate."""
@@ -261,12 +260,15 @@ class CertificateOnFile(EntityGoal):
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the new certificate."""
-        expected = {name: getattr(self, name) for name in ("vendor_id", "kind", "issued_on", "expires_on")}
 
         def covers(_evidence: Evidence, change: NetChange) -> bool:
-            return change.added and change.after is not None and expected.items() <= change.after.items()
+            return change.added and change.after is not None and self._is_described_by(change.after)
 
         yield Allowance(DATAHUB, "certificates", covers)
+
+    def _is_described_by(self, row: Row) -> bool:
+        columns = ("vendor_id", "kind", "issued_on", "expires_on")
+        return all(is_equivalent(row[name], getattr(self, name)) for name in columns)
 
 
 class EntityGoals:

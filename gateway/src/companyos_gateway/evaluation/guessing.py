@@ -15,7 +15,19 @@ MAX_GUESSES = 2
 """Maximum number of guesses per episode: people whom ApprovalFlow does not accept as approvers, and wrong requests that
 the agent took back."""
 
-NOT_ENTITLED = frozenset({"approver-not-entitled", "approver-departed", "own-request", "already-approved-by"})
+NOT_ENTITLED = frozenset(
+    {
+        "approver-not-entitled",
+        "approver-departed",
+        "own-request",
+        "already-approved-by",
+        "delegation-revoked",
+        "delegation-ended",
+        "delegation-not-started",
+        "delegation-out-of-scope",
+        "delegation-limit-too-low",
+    }
+)
 """Error codes of ApprovalFlow for a person who may not approve. Naming a person who is out of office is not a guess."""
 
 RequestPredicate = Callable[[Evidence, row_views.RequestView], bool]

@@ -17,7 +17,7 @@ from companyos_gateway.evaluation.rubric import Verdict
 AUTHORED_TABLES = frozenset({"requests", "comments", "notes", "data_issues", "links"})
 """Tables whose rows the agent creates itself; rows of other tables follow from its actions."""
 
-_IDENTITY_COLUMNS = row_views.BOOKKEEPING_COLUMNS | {"id", "key", "number", "position"}
+_IDENTITY_COLUMNS = row_views.BOOKKEEPING_COLUMNS | {"id", "key", "number", "position", "at"}
 
 
 def score_episode(evidence: Evidence, verdict: Verdict) -> Scorecard:
