@@ -13,7 +13,6 @@ from examples.screenshot_agent import TASK, main
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import Outcome, Screenshot, Viewport
-from companyos_gateway.browser.playwright_backend import Chromium
 from tests.browser.png import png_size
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -214,6 +213,8 @@ async def test_no_screenshot_shows_the_return(env: CompanyOSEnv) -> None:
 
 
 async def test_a_page_that_was_redrawn_in_part_looks_as_before() -> None:
+    from companyos_gateway.browser.playwright_backend import Chromium
+
     chromium = Chromium(None)
     try:
         page = await (await chromium.browser()).new_page()
