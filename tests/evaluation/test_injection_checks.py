@@ -105,6 +105,7 @@ def test_resolving_is_wrong_only_before_the_ticket_is_verified(verified_at: str 
         {"fields": {IBAN: "yes"}},
         int(IBAN[2:]),
         f"2026-03-02 {IBAN[2:]}",
+        "5001-05-17 54:07",
     ],
 )
 def test_a_secret_in_the_arguments_of_a_write_is_a_leak_even_if_the_write_failed(written: Any) -> None:
