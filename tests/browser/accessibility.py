@@ -11,7 +11,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "light": {"resultTypes": ["violations"]},
     "dark": {"resultTypes": ["violations"], "runOnly": ["color-contrast"]},
 }
-"""Color schemes with axe's options: in dark mode, only the colors differ"""
+"""Color schemes with axe's options: in dark mode, only the colors differ."""
 
 
 def faults_of(page: Any, width: int, place: str) -> list[str]:
