@@ -36,7 +36,7 @@ def play(
     seed: Annotated[int | None, typer.Option(min=0, help=f"Seed of the episode. Default: {SEED}.")] = None,
     chaos: Annotated[
         int | None,
-        typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"{LEVELS}: {CHAOS}."),
+        typer.Option(metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"Chaos level: {LEVELS}. Default: {CHAOS}."),
     ] = None,
     override: OverrideOption = None,
     task: Annotated[str | None, typer.Option(metavar="ID", help="Play this task of a split, by its id.")] = None,
