@@ -71,7 +71,7 @@ up: $(STAMP) ## Start the gateway and its services without Docker; Ctrl-C stops 
 test: $(STAMP) ## Run the tests that start no processes (ARGS="tests/gateway -k reset")
 	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
 
-test-all: $(STAMP) ## Run every test that needs no Docker: also real processes, and every scenario at every level
+test-all: $(STAMP) ## Run all tests except container, browser, Ray, training and load tests
 	@$(COMPILE)
 	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "$(TEST_ALL)" $(ARGS)
 
