@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,15 +49,20 @@ def open_folders(data_dir: Path | None = None) -> Iterator[GatewayFolders]:
 
 @contextmanager
 def temporary_data_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Provide a temporary folder, on tmpfs if possible, after deleting those of processes that no longer run."""
+    """Provide a temporary folder, on tmpfs if possible, after deleting those of processes that no longer run.
+
+    The folder is locked while it is in use. It gets its name only then, so that no other process deletes it before.
+    """
     for place in (SHARED_MEMORY, Path(tempfile.gettempdir())) if parent is None else (parent,):
         _remove_orphans(place)
     parent = choose_temporary_parent() if parent is None else parent
-    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    unnamed = Path(tempfile.mkdtemp(prefix=f".{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
+    with locked_folder(unnamed):
+        folder = unnamed.rename(parent / unnamed.name.removeprefix("."))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
@@ -85,18 +90,7 @@ def locked_folder(folder: Path) -> Iterator[Path]:
 
 
 def _remove_orphans(parent: Path) -> None:
-    """Delete the temporary folders of processes that no longer run."""
+    """Delete the temporary folders that no process has locked; process ids are not unique across containers."""
     for orphan in parent.glob(f"{_FOLDER_PREFIX}*"):
-        owner = orphan.name.removeprefix(_FOLDER_PREFIX).partition("-")[0]
-        if owner.isdecimal() and not _is_alive(int(owner)):
+        with suppress(FolderInUseError, OSError), locked_folder(orphan):
             shutil.rmtree(orphan, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
