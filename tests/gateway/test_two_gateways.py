@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from companyos_gateway.app import create_app
 from companyos_gateway.engine import leases
 from companyos_gateway.engine.errors import LeaseHeldError
+from companyos_gateway.engine.recovery import Recovery
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
@@ -82,6 +83,21 @@ async def test_the_same_gateway_can_restart_at_once(service: FastAPI, tmp_path: 
 async def test_a_gateway_that_has_ended_releases_the_services(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first"):
         pass
+    async with gateway(service, tmp_path / "second") as second:
+        assert (await second.http.get("/readyz")).status_code == 200
+
+
+async def test_a_gateway_whose_start_failed_releases_the_services(
+    service: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_recovery: Recovery) -> int:
+        raise OSError("Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Recovery, "run", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            async with gateway(service, tmp_path / "first"):
+                pass
     async with gateway(service, tmp_path / "second") as second:
         assert (await second.http.get("/readyz")).status_code == 200
 

@@ -237,6 +237,8 @@ class GatewayRuntime:
                 finally:
                     await self._stop(starting)
                     await service_clients.aclose()
+                if not starting.cancelled():
+                    starting.result()  # raises the error of a start that failed after `start_timeout_s`
         self._loop = None
 
     @asynccontextmanager
@@ -312,10 +314,10 @@ class GatewayRuntime:
         _log.info("%d tools of %d services, %d episodes found again", len(toolbox), len(documents), found)
 
     async def _stop(self, starting: asyncio.Task[None]) -> None:
-        for task in filter(None, (starting, self._reaper, *self._background)):
+        tasks = [task for task in (starting, self._reaper, *self._background) if task is not None]
+        for task in tasks:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.window_manager.aclose()
         if self._engine is not None:
             await self._engine.prefetcher.aclose()
