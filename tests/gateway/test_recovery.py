@@ -14,7 +14,9 @@ import pytest
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine import snapshot_files
 from companyos_gateway.engine.snapshot_files import SnapshotFiles
+from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.notes import NoteKeeping
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 
 
@@ -64,6 +66,20 @@ async def test_an_episode_is_recovered_unchanged(open_gateway: OpenGateway, tmp_
         assert repeated.status_code == 200
         ended = await gateway.step(episode, "finish", outcome="done", summary="Done.")
         assert (ended["done"], (await gateway.state(episode))["outcome"]) == (True, "failed")
+
+
+async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    fault = Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7)
+    scenario, kept = NoteKeeping(faults={("list_notes", 1): fault}), tmp_path / "kept"
+    async with open_gateway(scenario, data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        limited = await gateway.step(episode, "notes_list_notes")
+        assert limited["observation"]["result"]["retry_after_s"] == 7
+        output = await evidence(gateway, episode)
+    async with open_gateway(scenario, data_dir=kept) as gateway:
+        assert await evidence(gateway, episode) == output
 
 
 async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.pending_step import PendingStep
 from companyos_gateway.engine.prefetcher import Prefetcher
+from companyos_gateway.engine.progress import RETRY_AFTER
 from companyos_gateway.engine.reset_request import resolve_reset_request
 from companyos_gateway.engine.reward import StepKind, determine_outcome, is_ended_by_agent
 from companyos_gateway.engine.service_client import STALE_GENERATION, ReceivedReport, ServiceCall
@@ -258,7 +259,7 @@ class EpisodeEngine:
             result if response.status >= 400 else episode.task.instance.drift.rename_response_fields(service, result)
         )
         if response.retry_after_s is not None and isinstance(pending.result, dict):
-            pending.result["retry_after_s"] = response.retry_after_s
+            pending.result[RETRY_AFTER] = response.retry_after_s
 
     async def _settle(self, episode: Episode, pending: PendingStep) -> bool:
         """Apply the events that are due in every service; return whether any row changed."""

@@ -14,13 +14,16 @@ from companyos_gateway.engine.journal import CompletedStep, Entry, PageView, Ste
 from companyos_gateway.engine.observations import StepObservation, build_observation
 from companyos_gateway.engine.reward import RewardLedger
 from companyos_gateway.engine.task_cache import Task
-from companyos_gateway.evaluation import Evidence, FinishDeclaration, Standing
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Standing, row_views
 from companyos_shared.streams import canonical_json
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 from companyos_shared.wire.control import Report
 
 CallKey = tuple[str, str, str]
 """Service, operation and entity of a call; planned faults count calls by this key."""
+
+RETRY_AFTER = "retry_after_s"
+"""Member that the gateway adds to the result of a temporary error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +199,23 @@ def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepInte
     return pending_intent
 
 
+def _service_response(task: Task, service: str, report: Report, result: Any) -> Any:
+    """Return the response of a service, without what the gateway changed in the result of the step."""
+    if report.audit is None or result is None:
+        return None
+    if report.audit.status < row_views.FIRST_ERROR_STATUS:
+        return task.instance.drift.restore_response_fields(service, result)
+    if isinstance(result, dict):
+        return {name: value for name, value in result.items() if name != RETRY_AFTER}
+    return result
+
+
 def _replay_step(progress: Progress, task: Task, taken: CompletedStep) -> None:
     progress.step = taken.step
     progress.now = taken.now
     nth = 0 if taken.call_key is None else progress.count_call(taken.call_key)
     for service, report in taken.reports:
-        is_response = report.audit is not None and taken.result is not None
-        drift = task.instance.drift
-        progress.record(service, report, drift.restore_response_fields(service, taken.result) if is_response else None)
+        progress.record(service, report, _service_response(task, service, report, taken.result))
         if taken.call_key is not None and report.audit is not None:
             progress.add_stale_window(taken.call_key, nth, report, task.instance.faults)
     if taken.finish is not None:
