@@ -11,7 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from companyos_gateway.workers.frames import continues_episode, frame_length, header_length, reports_unknown
+from companyos_gateway.workers import websocket_relay
+from companyos_gateway.workers.frames import (
+    MAX_HEADER_BYTES,
+    continues_episode,
+    frame_length,
+    header_length,
+    reports_unknown,
+)
 from companyos_gateway.workers.pool import WorkerPool
 from companyos_gateway.workers.websocket_relay import POOL_STATE, WebSocketRelay
 
@@ -106,6 +113,26 @@ async def test_a_worker_sees_the_address_of_the_client_and_frames_pass_unchanged
     messages = [_sent(STEP), _sent(RESUME), _sent(b"x" * 5000), *[_sent(STEP)] * 3]
     assert [data for _, data in seen] == [head, *messages]
     assert pool.workers[0].websockets == 0
+
+
+async def test_of_a_piece_with_many_frames_only_their_headers_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[int] = []
+
+    def recorded(data: bytes | bytearray) -> int | None:
+        copied.append(len(data))
+        return frame_length(data)
+
+    monkeypatch.setattr(websocket_relay, "frame_length", recorded)
+    seen: list[tuple[str, bytes]] = []
+    async with _relayed(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
+        writer.write(HEAD)
+        await _read_head(reader)
+        writer.write(_sent(STEP) * 100)
+        await asyncio.wait_for(reader.readexactly(9 * 100), 5)
+    assert len(copied) >= 100
+    assert max(copied) <= MAX_HEADER_BYTES
 
 
 async def test_fragmented_messages_are_relayed_completely(tmp_path: Path) -> None:

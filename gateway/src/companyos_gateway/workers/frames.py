@@ -7,6 +7,8 @@ import re
 TEXT_FRAME = 0x81
 """First byte of a text message that is a single frame."""
 
+MAX_HEADER_BYTES = 14
+
 MAX_INSPECTED_BYTES = 4096
 """Resets that continue an episode or fork a snapshot are shorter."""
 

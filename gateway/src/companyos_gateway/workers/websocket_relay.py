@@ -18,6 +18,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.middleware.error_responses import RETRY_AFTER_S
 from companyos_gateway.workers.frames import (
+    MAX_HEADER_BYTES,
     MAX_INSPECTED_BYTES,
     continues_episode,
     frame_length,
@@ -172,7 +173,7 @@ class WebSocketRelay(asyncio.Protocol):
         self._left_of_frame -= at
         self._incomplete = b""
         while at < len(data):
-            length = frame_length(data[at:])
+            length = frame_length(data[at : at + MAX_HEADER_BYTES])
             is_whole = length is not None and at + length <= len(data)
             if length is None or (not is_whole and length <= MAX_INSPECTED_BYTES):
                 data, self._incomplete = data[:at], data[at:]
