@@ -158,8 +158,9 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Cancel the deadline and hand the connection over to the WebSocket protocol."""
+        """Cancel the deadline and hand the connection over to the WebSocket protocol, which starts to read."""
         self._cancel_deadline()
+        self.transport.resume_reading()
         super().handle_websocket_upgrade()
 
     def _start_deadline(self) -> None:
