@@ -14,7 +14,8 @@ from fastapi import FastAPI
 
 from companyos_gateway.app import create_app
 from companyos_gateway.engine import leases
-from companyos_gateway.engine.errors import LeaseHeldError
+from companyos_gateway.engine.errors import LeaseHeldError, ServiceRefusalError
+from companyos_gateway.engine.leases import Leases
 from companyos_gateway.engine.recovery import Recovery
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.runtime import GatewayRuntime
@@ -112,3 +113,41 @@ async def test_a_lease_is_renewed_without_calls(
         async with asyncio.timeout(5):
             while lease._renewed_at == before:  # noqa: ASYNC110 - the gateway renews by itself
                 await asyncio.sleep(0.01)
+
+
+async def test_a_service_that_hangs_does_not_delay_the_renewals_of_the_others(
+    service: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_arguments: object, **_options: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(leases, "RENEWALS_PER_LIFETIME", 1_500)
+    hung = in_process_service_client("notes", service_app(SERVICE, tmp_path / "hung"))
+    held = Leases({"hung": hung, "notes": in_process_service_client("notes", service)})
+    await held.acquire("first-gateway", take_over=False)
+    monkeypatch.setattr(hung, "control_call", hang)
+    lease = service.state.episodes.lease
+    async with asyncio.timeout(5):
+        for _ in range(3):
+            before = lease._renewed_at
+            while lease._renewed_at == before:  # noqa: ASYNC110 - the gateway renews by itself
+                await asyncio.sleep(0.01)
+    await held.aclose()
+
+
+async def test_a_gateway_that_cannot_lease_every_service_releases_the_others(
+    service: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, taken = (in_process_service_client("notes", service) for _ in range(2))
+
+    async def refuse(*_arguments: object, **_options: object) -> None:
+        while not free.signer.generation:  # noqa: ASYNC110 - until the other lease is granted
+            await asyncio.sleep(0)
+        raise ServiceRefusalError("lease-held", code="lease-held", detail="Held.")
+
+    monkeypatch.setattr(taken, "control_call", refuse)
+    held = Leases({"free": free, "taken": taken})
+    with pytest.raises(LeaseHeldError):
+        await held.acquire("first-gateway", take_over=False)
+    await held.aclose()
+    await Leases({"free": in_process_service_client("notes", service)}).acquire("second-gateway", take_over=False)

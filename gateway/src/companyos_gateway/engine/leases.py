@@ -48,7 +48,7 @@ class Leases:
     def __init__(self, clients: Mapping[str, ServiceClient]) -> None:
         self._clients = clients
         self._owner: str | None = None
-        self._renewal_task: asyncio.Task[None] | None = None
+        self._renewals: list[asyncio.Task[None]] = []
 
     async def acquire(self, owner: str, *, take_over: bool) -> None:
         """Acquire the lease of every service, retrying until each service responds.
@@ -58,9 +58,10 @@ class Leases:
         self._owner = owner
         request = LeaseRequest(owner=owner, take_over=take_over)
         granted = await asyncio.gather(*(self._acquire_one(client, request) for client in self._clients.values()))
-        if self._renewal_task is None and granted:
-            interval_s = min(lease.lifetime_s for lease in granted) / RENEWALS_PER_LIFETIME
-            self._renewal_task = asyncio.create_task(self._renew(interval_s))
+        self._renewals = [
+            asyncio.create_task(self._renew(client, lease.lifetime_s / RENEWALS_PER_LIFETIME))
+            for client, lease in zip(self._clients.values(), granted, strict=True)
+        ]
 
     async def _acquire_one(self, client: ServiceClient, request: LeaseRequest) -> LeaseReply:
         while True:
@@ -85,18 +86,16 @@ class Leases:
 
     async def aclose(self) -> None:
         """Stop the renewals, and release the leases that are still held."""
-        if self._renewal_task is not None:
-            self._renewal_task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._renewal_task
-            await asyncio.gather(*(self._release(client) for client in self._clients.values()))
+        for renewal in self._renewals:
+            renewal.cancel()
+        await asyncio.gather(*self._renewals, return_exceptions=True)
+        await asyncio.gather(*(self._release(client) for client in self._clients.values()))
 
-    async def _renew(self, interval_s: float) -> None:
+    async def _renew(self, client: ServiceClient, interval_s: float) -> None:
         while True:
             await asyncio.sleep(interval_s)
-            await asyncio.gather(
-                *(self._renew_one(client) for client in self._clients.values() if not client.is_superseded)
-            )
+            if not client.is_superseded:
+                await self._renew_one(client)
 
     async def _renew_one(self, client: ServiceClient) -> None:
         try:
