@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from companyos_gateway.middleware import drain as drains
-from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainMiddleware, DrainState
+from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainingSocket, DrainMiddleware, DrainState
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import ANSWER_DEADLINE_S, Socket, connected
 
@@ -122,6 +122,20 @@ async def test_while_draining_an_idle_socket_closes_at_once_and_a_busy_one_after
         await draining
     assert not closing.drain.sockets
     assert closing.gateway.runtime.engine().store.get("busy").step == 1
+
+
+async def test_an_idle_socket_whose_client_does_not_read_does_not_delay_the_drain() -> None:
+    async def hang(_message: object) -> None:
+        await asyncio.Event().wait()
+
+    async def connect() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    drain = DrainState()
+    unread = DrainingSocket(drain, connect, hang)
+    await unread.receive()
+    drain.sockets.add(unread)
+    await asyncio.wait_for(drain.drain(), 5)
 
 
 async def test_a_socket_opened_while_draining_is_closed_with_a_service_restart(closing: Closing) -> None:

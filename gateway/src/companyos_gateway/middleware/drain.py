@@ -52,12 +52,12 @@ class DrainState:
         clock = asyncio.get_running_loop().time
         began_at = clock()
         _log.info("draining: %d at work, %d sockets", self.in_flight, len(self.sockets))
-        for socket in [socket for socket in self.sockets if not socket.busy]:
-            await socket.close()
+        closing = asyncio.gather(*(socket.close() for socket in self.sockets if not socket.busy))
         while clock() < began_at + DRAIN_DEADLINE_S:
             if not self.in_flight and is_idle() and clock() > began_at + MIN_DRAIN_S:
                 break
             await asyncio.sleep(_POLL_S)
+        closing.cancel()  # of sockets whose clients do not read
         if self.in_flight:
             _log.warning("%d requests were not answered within %g s", self.in_flight, DRAIN_DEADLINE_S)
 
