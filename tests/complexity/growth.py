@@ -10,10 +10,8 @@ SMALL_BYTES, LARGE_BYTES = 8 * 1024, 64 * 1024
 REPEATS = 4
 SLACK = 2.0
 """Maximum ratio of the time per byte between the large and the small input."""
-QUICK_S = 0.01
-"""If the large input takes less than this, the small one is not measured."""
 HARMLESS_S = 0.04
-"""An input that takes less CPU time than this is accepted, whatever its growth."""
+"""An input that takes less CPU time than this is accepted, whatever its growth. The small one is then not measured."""
 
 Run = Callable[[int], Awaitable[object]]
 """Processes an input of that many bytes."""
@@ -34,7 +32,7 @@ class Growth:
         """Measure the CPU times of one input; if their growth seems too high, take the minimum of several."""
         self.measured += 1
         large_s = await _cpu_s(run, self.large_bytes)
-        small_s = 0.0 if large_s < QUICK_S else min([await _cpu_s(run, self.small_bytes) for _ in range(2)])
+        small_s = 0.0 if large_s < HARMLESS_S else min([await _cpu_s(run, self.small_bytes) for _ in range(2)])
         if self._is_superlinear(small_s, large_s):
             small_s = min([small_s, *[await _cpu_s(run, self.small_bytes) for _ in range(REPEATS)]])
             large_s = min([large_s, *[await _cpu_s(run, self.large_bytes) for _ in range(REPEATS)]])

@@ -27,7 +27,8 @@ OBJECTS = (
 FACTS = {"due": "due_at:moment", "amount": "amount_cents:cents", "starts": "starts_on:date", "ends": "ends_on:date"}
 """Field of the form by the test id of the fact next to it."""
 
-MIN_VALUES = 500
+EVERY_NTH_ROW = 3
+MIN_VALUES = 150
 
 
 @pytest.mark.sample(3)
@@ -38,7 +39,7 @@ async def test_shown_values_can_be_parsed_again(scenario: str) -> None:
     for service, name, key, operation in OBJECTS:
         document = documents[service.name]
         async with ServiceHarness(service, seed=service.seed.model_validate(document)) as harness:
-            for row in document[name]:
+            for row in document[name][::EVERY_NTH_ROW]:
                 page = (await harness.get(f"/pages/{name}/{row[key]}")).text
                 stated = (await harness.get(f"/{name}/{row[key]}")).json()
                 for field, text in _shown(page, operation):

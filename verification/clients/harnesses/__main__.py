@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,18 +61,21 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="NAME", help="run only harnesses whose name contains NAME")
     options = parser.parse_args()
     print(_LINE.format("harness", "version", "episodes", "steps", ""))
-    outcomes = []
-    with Enterprise(alone=True) as enterprise:
-        for harness in HARNESSES:
-            if options.only.lower() in harness.name.lower():
-                outcomes.append(_run(harness, enterprise.url))
+    harnesses = [harness for harness in HARNESSES if options.only.lower() in harness.name.lower()]
+    with ThreadPoolExecutor(1) as installer, Enterprise(alone=True) as enterprise:
+        environments = dict.fromkeys(harness.environment for harness in harnesses)
+        pythons = {name: installer.submit(environment_python, name) for name in environments}
+        outcomes = [_run(harness, pythons[harness.environment], enterprise.url) for harness in harnesses]
     raise SystemExit(int(not any(outcomes) or False in outcomes))
 
 
-def _run(harness: Harness, url: str) -> bool | None:
-    """Run one harness and print its line; return its success, or None if it is unavailable."""
+def _run(harness: Harness, python: Future[Path], url: str) -> bool | None:
+    """Run one harness once its environment is installed, and print its line.
+
+    Returns its success, or None if it is unavailable.
+    """
     try:
-        command = [str(environment_python(harness.environment)), str(_FOLDER / harness.script), url]
+        command = [str(python.result()), str(_FOLDER / harness.script), url]
         completed = subprocess.run(
             command, env=_harness_environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False
         )
