@@ -21,29 +21,15 @@ if TYPE_CHECKING:
 
 SCENARIO = "vendor_onboarding"
 CHAOS = 1
-POLICIES = ("oracle", "random", "noop")
-
-ORIGINAL = {
-    "oracle": "about 21, an honest solver",
-    "random": "-2.04, 2 % success",
-    "noop": "not reported",
+POLICIES = {
+    "oracle": "a script that sees what an agent sees",
+    "random": "random tools, arguments that match their schemas",
+    "noop": "calls finish at once",
 }
-"""Results of the prototype of CompanyOS on its own task."""
+"""The compared policies and what they do."""
 
 _MILESTONE_INDENT = 5
 _FACT_INDENT = 4
-
-WHY_RANDOM_EARNS_LESS = (
-    "Random scores lower here because invalid values no longer pass: in the prototype, a script of junk values "
-    "solved 99.7 % of its episodes. Here ids, values and approvers are validated, rejected calls cost reward, "
-    "and a failed episode costs 5."
-)
-
-ORIGINAL_POLLING = (
-    "The original is the prototype of CompanyOS. "
-    "There, polling one approved junk request earned 34.4 on average (maximum 52) at 0 % "
-    "success: more than solving the task. Here a milestone pays once, and a failed episode returns at most +4."
-)
 
 
 def demo(
@@ -54,7 +40,7 @@ def demo(
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """Watch the oracle onboard one vendor in the three systems, then compare it with other policies.
+    """Watch the oracle onboard one vendor in the three services, then compare it with other policies.
 
     The oracle sees what an agent sees: the brief, the tools and their
     responses. The exit status is 0 if it succeeds.
@@ -74,8 +60,6 @@ def demo(
         tracker, demo_episode = _play_and_print(server, seed)
         summaries = _compare(server, seed, episodes)
     OUT.print(_comparison_table(summaries, seed, episodes))
-    for note in (WHY_RANDOM_EARNS_LESS, ORIGINAL_POLLING):
-        OUT.print(Padding(f"[dim]{note}[/]", (1, 0, 0, 0)))
     if not (demo_episode.record.success and tracker.is_complete):
         raise typer.Exit(FAILED)
 
@@ -164,8 +148,8 @@ def _comparison_table(summaries: list[Summary], seed: int, episodes: int) -> Tab
     table.add_column("policy", style="bold")
     for column in ("mean return", "success", "95 % interval", "mean steps"):
         table.add_column(column, justify="right")
-    table.add_column("in the original", style="dim")
+    table.add_column("behavior", style="dim")
     for summary in summaries:
         _, _, mean, share, interval, steps, *_ = result_cells(summary)
-        table.add_row(summary.policy, mean, share, interval, steps, ORIGINAL[summary.policy])
+        table.add_row(summary.policy, mean, share, interval, steps, POLICIES[summary.policy])
     return table

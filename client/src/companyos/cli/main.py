@@ -26,7 +26,7 @@ from companyos.cli.up import up
 from companyos.cli.view import view
 
 HELP = """
-A simulated enterprise for AI agents: three business systems, colleagues with calendars, and tasks across all of them.
+A simulated enterprise for AI agents: three business services, colleagues with calendars, and tasks across all of them.
 
 Start here:
 

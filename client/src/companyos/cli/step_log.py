@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _COLUMNS = {"#": 3, "simulated": 12, "tool": 34, "result": 0, "reward": 6, "return": 6}
 _NUMBERS = ("#", "reward", "return")
 STEP_COST = -0.1
-"""Reward of an ordinary step in the original environment; it is printed without a color."""
+"""Reward of an ordinary step; it is printed without a color."""
 
 _OUTAGE_STATUSES = (429, 503, 504)
 """Error codes of injected faults, which the caller did not cause."""

@@ -42,7 +42,7 @@ def up(
         typer.Option(
             file_okay=False,
             envvar="COMPANYOS_DATA_DIR",
-            help="Folder for episodes. Default: in memory.",
+            help="Folder for episodes. Default: a temporary folder.",
         ),
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep one named episode across restarts.")] = False,
@@ -57,7 +57,7 @@ def up(
 
     Examples:
 
-      [cyan]companyos up[/]                       on port 8000; episodes in memory
+      [cyan]companyos up[/]                       on port 8000; episodes end with it
       [cyan]companyos up --port 9000[/]           on another port
       [cyan]companyos up --workers 4[/]           for the cores of a larger machine
       [cyan]companyos up --keep[/]                with the kept episode `main`
@@ -75,7 +75,7 @@ def up(
         fail("--episode needs --keep", USAGE_ERROR)
     folder = default_data_dir() if keep and data_dir is None else data_dir
     if keep_databases and folder is None:
-        fail("--keep-databases needs --data-dir; without it the databases are in memory", USAGE_ERROR)
+        fail("--keep-databases needs --data-dir; without it the databases are deleted at the end", USAGE_ERROR)
     kept_episode = (episode or DEFAULT_EPISODE) if keep else None
     with report_errors():
         settings = _settings(kept_episode, keep_databases)

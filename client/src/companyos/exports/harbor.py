@@ -204,7 +204,7 @@ def _task_toml(row: TaskRow) -> str:
             "max_steps": row.max_steps,
             "task_set": row.task_set,
             "canary_text": row.canary,
-            "description": f"{row.scenario}, chaos {row.chaos}: office work over three systems",
+            "description": f"{row.scenario}, chaos {row.chaos}: office work in three services",
             "timeout": AGENT_TIMEOUT_S,
         }.items()
     }

@@ -169,12 +169,12 @@ class TicketCompletedOutcome(TicketRubric):
     def find_disorder(self, evidence: Evidence) -> Mismatch | None:
         """Return a mismatch if a requirement was not met when the ticket was ended."""
         change = self.tickets.completion_change(evidence)
-        missing = ["end"] if change is None else self.missing_when_ended(evidence, change)
+        missing = ["end status"] if change is None else self.missing_when_ended(evidence, change)
         if not missing:
             return None
         expected = f"all work done before the status {self.ticket_case.end_status}"
         step = None if change is None else change.step
-        return Mismatch(self.tickets.row_path, expected, f"without the right {', '.join(missing)}", step)
+        return Mismatch(self.tickets.row_path, expected, f"missing or wrong: {', '.join(missing)}", step)
 
     def missing_when_ended(self, evidence: Evidence, change: Change) -> list[str]:
         """Return the requirements that were not met when the ticket was ended."""
