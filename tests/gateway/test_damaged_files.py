@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 from collections.abc import Callable
@@ -12,6 +13,8 @@ import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine.quarantine import Quarantine
+from companyos_gateway.engine.service_clients import ServiceClients
+from companyos_shared.wire.control import QuarantineReply
 from tests.gateway.conftest import OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.test_snapshots import snapshot, texts
@@ -218,6 +221,76 @@ async def test_a_missing_service_database_quarantines_the_episode(open_gateway: 
         assert (await gateway.http.get("/v1/episodes")).json() == []
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["episode_id"], item["reason"]) == (episode, "database-mismatch")
+
+
+async def quarantined_episode(open_gateway: OpenGateway, kept: Path) -> str:
+    """Play an episode and damage its manifest, so that the next start quarantines it; return the internal id."""
+    async with open_gateway(data_dir=kept) as gateway:
+        episode = (await gateway.reset())["episode_id"]
+        await gateway.step(episode, "notes_write_note", text="one")
+        folder = gateway.runtime.engine().store.get(episode).internal_id
+    truncate(kept / "gateway" / "episodes" / folder / "manifest.json")
+    return folder
+
+
+@pytest.mark.parametrize("call", ["remove", "restore"])
+async def test_a_repeated_call_completes_what_a_service_has_already_done(
+    open_gateway: OpenGateway, tmp_path: Path, call: str
+) -> None:
+    folder = await quarantined_episode(open_gateway, tmp_path / "kept")
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        service_quarantine = gateway.service.state.episodes.quarantine
+        for entry in item["databases"]["notes"]:
+            getattr(service_quarantine, call)(entry)
+        path = f"/v1/quarantine/{item['id']}"
+        for expected in ({200, 204}, {404}):
+            answer = await (gateway.http.delete(path) if call == "remove" else gateway.http.post(f"{path}/restore"))
+            assert answer.status_code in expected, answer.text
+        assert (await gateway.http.get("/v1/quarantine")).json() == []
+    assert notes_in_databases(tmp_path / "notes", folder) == (set() if call == "remove" else {"one"})
+
+
+async def test_an_item_whose_databases_are_deleted_is_not_restored(open_gateway: OpenGateway, tmp_path: Path) -> None:
+    await quarantined_episode(open_gateway, tmp_path / "kept")
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        for entry in item["databases"]["notes"]:
+            gateway.service.state.episodes.quarantine.remove(entry)
+        answer = await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")
+        assert (answer.status_code, answer.json()["code"]) == (409, "quarantine-conflict")
+        assert (await gateway.http.get("/v1/quarantine")).json() == [item]
+
+
+async def test_concurrent_deletions_of_an_item_delete_it_once(
+    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await quarantined_episode(open_gateway, tmp_path / "kept")
+    remove_quarantined, both_began = ServiceClients.remove_quarantined, asyncio.Barrier(2)
+
+    async def remove_once_both_began(clients: ServiceClients, service: str, entries: list[str]) -> QuarantineReply:
+        await both_began.wait()
+        return await remove_quarantined(clients, service, entries)
+
+    monkeypatch.setattr(ServiceClients, "remove_quarantined", remove_once_both_began)
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        deletions = [gateway.http.delete(f"/v1/quarantine/{item['id']}") for _ in range(2)]
+        assert {answer.status_code for answer in await asyncio.gather(*deletions)} == {204, 404}
+
+
+async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    async with open_gateway(data_dir=kept) as gateway:
+        taken = await snapshot(gateway, (await gateway.reset())["episode_id"])
+    truncate(path := kept / "gateway" / "snapshots" / f"{taken}.jsonl")
+    async with open_gateway(data_dir=kept) as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (kept / "gateway" / "quarantine" / item["id"] / path.name).rename(path)
+        assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+    assert path.exists()
 
 
 def databases(folder: Path) -> int:

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -28,6 +28,7 @@ from companyos_gateway.engine.errors import (
     InfrastructureError,
     QuarantineConflictError,
     QuarantineReason,
+    ServiceRefusalError,
     ServicesUnavailableError,
     UnknownQuarantineItemError,
     UnusableFilesError,
@@ -45,6 +46,8 @@ FORMAT = 1
 _ITEM = "item"
 
 _EPISODE = "episode"
+_UNKNOWN_ENTRY = "unknown-entry"
+_ENTRY_NUMBER = re.compile(r"\.[0-9]+\Z")
 _LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
 _log = logging.getLogger(__name__)
 
@@ -155,7 +158,8 @@ class Quarantine:
         Raises UnknownQuarantineItemError (404), or ServicesUnavailableError (503) if some of its databases remain.
         """
         item = self.get(item_id)
-        await self._for_each_service(item, self._service_clients.remove_quarantined)
+        await self._for_each_entry(item, self._remove_entry)
+        self.get(item_id)  # a concurrent call may have completed
         shutil.rmtree(self.folder / item_id)
         del self._items[item_id]
         _log.warning("%s was removed from quarantine", item_id)
@@ -168,14 +172,16 @@ class Quarantine:
         item = self.get(item_id)
         if item.episode_id is not None and self.has_label(item.episode_id):
             raise QuarantineConflictError(f"Another episode with the id {item.episode_id!r} is live; delete it first.")
-        await self._for_each_service(item, self._service_clients.restore_quarantined)
+        await self._for_each_entry(item, self._restore_entry)
+        self.get(item_id)  # a concurrent call may have completed
         folder = self.folder / item_id
         try:
             if item.kind is QuarantineKind.EPISODE and item.internal_id is not None and (folder / _EPISODE).exists():
                 self._files.move_back(item.internal_id, folder / _EPISODE)
             if item.kind is QuarantineKind.SNAPSHOT and item.snapshot_id is not None:
                 path = self._snapshot_files.path(item.snapshot_id)
-                os.rename(folder / path.name, path)
+                if (folder / path.name).exists():
+                    os.rename(folder / path.name, path)
         except OSError as error:
             raise QuarantineConflictError(f"The files cannot be moved back: {error.strerror}.") from error
         shutil.rmtree(folder)
@@ -186,12 +192,33 @@ class Quarantine:
     def _episodes(self) -> list[QuarantineItem]:
         return [item for item in self.items() if item.kind is QuarantineKind.EPISODE]
 
-    async def _for_each_service(self, item: QuarantineItem, action: Callable[[str, list[str]], Any]) -> None:
+    async def _for_each_entry(self, item: QuarantineItem, action: Callable[[str, str], Awaitable[None]]) -> None:
         for service, entries in item.databases.items():
             try:
-                await action(service, entries)
+                for entry in entries:
+                    await action(service, entry)
             except (InfrastructureError, KeyError) as error:
                 raise ServicesUnavailableError(f"{service} failed to move databases of {item.id}: {error}") from error
+
+    async def _remove_entry(self, service: str, entry: str) -> None:
+        """Delete an entry, unless an earlier call whose response was lost has deleted it."""
+        try:
+            await self._service_clients.remove_quarantined(service, [entry])
+        except ServiceRefusalError as refusal:
+            if refusal.code != _UNKNOWN_ENTRY:
+                raise
+
+    async def _restore_entry(self, service: str, entry: str) -> None:
+        """Restore an entry, unless an earlier call whose response was lost has restored it."""
+        try:
+            await self._service_clients.restore_quarantined(service, [entry])
+        except ServiceRefusalError as refusal:
+            if refusal.code != _UNKNOWN_ENTRY:
+                raise
+            inventory = await self._service_clients.inventory(service)
+            names = {held.id for held in inventory.episodes} | {stored.source for stored in inventory.sources}
+            if _ENTRY_NUMBER.sub("", entry) not in names:
+                raise QuarantineConflictError(f"{service} has deleted the databases of {entry!r}.") from refusal
 
     def _new(self, name: str, kind: QuarantineKind, error: UnusableFilesError, **fields: Any) -> QuarantineItem:
         item = QuarantineItem(
