@@ -293,6 +293,20 @@ async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(
     assert path.exists()
 
 
+@pytest.mark.parametrize("names", [(), ("reason.tmp",)])
+async def test_an_item_whose_reason_was_never_written_is_not_listed(
+    open_gateway: OpenGateway, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    folder = await quarantined_episode(open_gateway, tmp_path / "kept")
+    unfinished = tmp_path / "kept" / "gateway" / "quarantine" / folder
+    unfinished.mkdir(parents=True)
+    for name in names:
+        (unfinished / name).write_bytes(b"torn")
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        items = (await gateway.http.get("/v1/quarantine")).json()
+        assert [(item["id"], item["internal_id"]) for item in items] == [(folder, folder)]
+
+
 def databases(folder: Path) -> int:
     """Return the number of databases of epochs and snapshots in a service's folder."""
     return len([path for path in folder.rglob("*.db") if "templates" not in path.parts])

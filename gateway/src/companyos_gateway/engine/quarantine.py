@@ -46,6 +46,7 @@ FORMAT = 1
 _ITEM = "item"
 
 _EPISODE = "episode"
+_REASON_TEMPORARY = "reason.tmp"
 _UNKNOWN_ENTRY = "unknown-entry"
 _ENTRY_NUMBER = re.compile(r"\.[0-9]+\Z")
 _LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
@@ -69,10 +70,12 @@ class Quarantine:
         self._items: dict[str, QuarantineItem] = {}
         self.folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         for path in sorted(self.folder.iterdir()):
-            if path.is_dir():
+            if not path.is_dir():
+                self.unknown_files.append(path)
+            elif (path / REASON).exists() or _has_files(path):
                 self._items[path.name] = _read_item(path)
             else:
-                self.unknown_files.append(path)
+                shutil.rmtree(path)  # a killed gateway has not written the reason
 
     def __len__(self) -> int:
         return len(self._items)
@@ -242,14 +245,14 @@ class Quarantine:
 
     def _write(self, item: QuarantineItem) -> None:
         path = self.folder / item.id / REASON
-        temporary = path.with_suffix(".tmp")
+        temporary = path.with_name(_REASON_TEMPORARY)
         write_file(temporary, add_checksum(_ITEM, FORMAT, item.model_dump_json().encode())[0], durable=True)
         os.replace(temporary, path)
         self._items[item.id] = item
 
 
 def _has_files(folder: Path) -> bool:
-    return folder.exists() and any(path.name != REASON for path in folder.iterdir())
+    return folder.exists() and any(path.name not in (REASON, _REASON_TEMPORARY) for path in folder.iterdir())
 
 
 def _read_item(folder: Path) -> QuarantineItem:
