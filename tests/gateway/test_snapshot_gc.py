@@ -76,3 +76,26 @@ async def test_databases_that_only_a_recovered_episode_references_are_deleted_wi
         await gateway.http.delete(f"/v1/episodes/{forked}")
         await gateway.runtime.engine().store.aclose(keep_files=True)
         assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
+
+
+async def test_databases_of_an_episode_restored_from_quarantine_are_kept_until_the_next_start(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        origin = (await gateway.reset())["episode_id"]
+        await gateway.step(origin, "notes_write_note", text="one")
+        taken = await snapshot(gateway, origin)
+        forked, other = await fork(gateway, taken, count=2)
+        await gateway.http.delete(f"/v1/snapshots/{taken}")
+        folder = gateway.runtime.engine().store.get(forked).internal_id
+    journal = tmp_path / "kept" / "gateway" / "episodes" / folder / "1.jsonl"
+    content = journal.read_bytes()
+    journal.write_bytes(content[:-10])
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
+        await gateway.http.delete(f"/v1/episodes/{other}")
+        await gateway.runtime.engine().store.aclose(keep_files=True)
+    journal.write_bytes(content)
+    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+        assert "one" in await texts(gateway, forked)

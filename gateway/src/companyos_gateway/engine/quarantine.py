@@ -68,6 +68,8 @@ class Quarantine:
         self._files = files
         self._snapshot_files = snapshot_files
         self._items: dict[str, QuarantineItem] = {}
+        self._restored_sources: set[str] = set()
+        """Sources of restored items, which the next start loads."""
         self.folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         for path in sorted(self.folder.iterdir()):
             if not path.is_dir():
@@ -112,8 +114,11 @@ class Quarantine:
         return next((item for item in self._items.values() if item.snapshot_id == snapshot_id), None)
 
     def sources(self) -> set[str]:
-        """Return every snapshot database that an item references. A live snapshot may reference the same one."""
-        return {source for item in self._items.values() for source in item.sources.values()}
+        """Return every snapshot database that an item references, or that a restored one did.
+
+        A live snapshot may reference the same one.
+        """
+        return self._restored_sources.union(*(item.sources.values() for item in self._items.values()))
 
     def report_unknown(self, path: Path) -> None:
         """Report an unknown file, which is not modified."""
@@ -188,6 +193,7 @@ class Quarantine:
         except OSError as error:
             raise QuarantineConflictError(f"The files cannot be moved back: {error.strerror}.") from error
         shutil.rmtree(folder)
+        self._restored_sources.update(item.sources.values())
         del self._items[item_id]
         _log.warning("%s was restored from quarantine; the next start loads it", item_id)
         return item
