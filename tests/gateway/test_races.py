@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
+from companyos_gateway.engine.errors import EpisodeClosedError
+from companyos_gateway.engine.journal import StepIntent
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
@@ -145,3 +147,19 @@ async def test_an_episode_that_was_deleted_by_another_client_is_reported_as_clos
         await gateway.http.delete("/v1/episodes/mine")
         state = await socket.state()
         assert (state["done"], state["outcome"]) == (True, "closed")
+
+
+async def test_a_step_in_flight_during_a_reset_leaves_no_database_of_its_epoch(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    async with open_gateway() as gateway, connected(gateway.app) as socket:
+        engine = gateway.runtime.engine()
+        await socket.reset(episode_id="mine")
+        previous = engine.store.get("mine")
+        await socket.reset(episode_id="mine")
+        intent = StepIntent.model_construct(step=1, tool="notes_write_note", arguments={"text": "late"})
+        with pytest.raises(EpisodeClosedError):
+            await engine.run_step(previous, intent)
+        await gateway.http.delete("/v1/episodes/mine")
+        await engine.store.aclose()
+        assert list(tmp_path.glob("notes/episodes/*")) == []

@@ -247,7 +247,8 @@ class Episode:
         """Continue at the start of another epoch."""
         self.journal.close()
         self.epoch, self.sources, self.journal = manifest.epoch, manifest.sources, journal
-        progress.touched |= self.progress.touched
+        self.progress.touched |= progress.touched
+        progress.touched = self.progress.touched
         self.progress = progress
 
     def last_observation(self) -> Observation:

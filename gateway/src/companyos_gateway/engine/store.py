@@ -134,7 +134,7 @@ class EpisodeStore:
         )
         progress = Progress.start(task, reset_request.options)
         if previous is not None:
-            progress.touched |= previous.progress.touched
+            progress.touched = previous.progress.touched  # shared with a step in flight of the previous epoch
         return self._begin(manifest, task, progress, previous=previous)
 
     def fork(
