@@ -24,7 +24,7 @@ from companyos_gateway.engine.browser_tools import (
     TYPE,
 )
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.errors import BrowserMissingError, StepConflictError
+from companyos_gateway.engine.errors import BrowserMissingError, BrowserUnavailableError, StepConflictError
 from companyos_gateway.engine.toolbox import InvalidArgumentsError
 from companyos_gateway.viewer.episode_source import episode_key
 from companyos_gateway.viewer.screenshot_files import ScreenshotFiles
@@ -281,3 +281,32 @@ def test_the_configured_chromium_is_used(tmp_path: Path, monkeypatch: pytest.Mon
     assert find_chromium(None, own) == own
     named.write_text("")
     assert find_chromium(named, own) == named
+
+
+async def test_a_reset_whose_screenshot_fails_leaves_no_episode(
+    gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def succeed(_previous: Episode | None = None) -> None: ...
+
+    async def fail(_episode: Episode) -> None:
+        raise BrowserUnavailableError
+
+    monkeypatch.setattr(gateway.runtime.window_manager, "check_ready", succeed)
+    monkeypatch.setattr(gateway.runtime.window_manager, "last_observation", fail)
+    body = {"scenario": "note_keeping", "modality": "screenshot", "episode_id": "mine"}
+    for path in ("/reset", "/v1/episodes"):
+        answer = await gateway.http.post(path, json=body)
+        assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
+        assert len(gateway.runtime.engine().store) == 0
+
+
+async def test_a_resume_whose_screenshot_fails_keeps_the_episode(
+    gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_episode: Episode) -> None:
+        raise BrowserUnavailableError
+
+    episode = await _begun(gateway)
+    monkeypatch.setattr(gateway.runtime.window_manager, "last_observation", fail)
+    assert (await gateway.http.post("/reset", json={"resume": episode.token})).status_code == 503
+    assert not episode.closed

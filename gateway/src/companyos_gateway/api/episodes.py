@@ -135,14 +135,22 @@ def openenv_http_router(runtime: GatewayRuntime) -> LazyRouter:
 
 
 async def start_episode(runtime: GatewayRuntime, request: Request, *, address: str | None = None) -> Response:
-    """Start an episode with the options in the body; raises the errors of `GatewayRuntime.reset`.
+    """Start an episode with the options in the body.
+
+    Raises the errors of `GatewayRuntime.reset` and `GatewayRuntime.last_observation`; no episode is then started.
 
     With `address`, the template of the episode's path, the response has a `Location` header and status 201, or 200 for
     a resumed episode.
     """
     options = reset_options(request.scope[JSON_SCOPE_KEY])
     episode = await runtime.reset(options)
-    content = envelope(await runtime.last_observation(episode), episode_id=episode.id, token=episode.token)
+    try:
+        observation = await runtime.last_observation(episode)
+    except Exception:
+        if options.resume is None:
+            runtime.engine().store.free(episode)
+        raise
+    content = envelope(observation, episode_id=episode.id, token=episode.token)
     if address is None:
         return json_response(content)
     location = f"{request.scope.get('root_path', '')}{address.format(episode_id=episode.id)}"
