@@ -144,6 +144,14 @@ async def test_the_next_calls_get_the_faults_of_the_reset_in_order(alone: httpx.
     assert (await alone.get("/books?limit=50")).json()["total"] == 24
 
 
+async def test_only_operations_take_the_faults_of_a_reset(alone: httpx.AsyncClient) -> None:
+    await _reset(alone, faults=[{"kind": "forbidden"}])
+    for path in ("/favicon.ico", "/books/B-1/unknown", "/control/clock"):
+        await alone.get(path)
+    await alone.delete("/books/B-1")
+    assert (await alone.get("/books/B-1")).status_code == 403
+
+
 async def test_a_stale_read_hides_the_writes_of_the_reset_episode(alone: httpx.AsyncClient) -> None:
     await _reset(alone, faults=[None, {"kind": "stale_read", "hides_from_step": 1}])
     await alone.post("/books", json={"title": "New"})

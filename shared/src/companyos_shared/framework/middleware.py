@@ -116,7 +116,7 @@ class ServiceMiddleware:
         if self._standalone is not None:
             is_control = scope["path"].startswith(CONTROL_PREFIX)
             _check_json(body, is_control=is_control)
-            is_operation = not is_control and not scope["path"].startswith(f"{PAGES_PREFIX}/")
+            is_operation = self._episodes.service.has_operation(scope)
             return self._standalone.context(is_write=not _is_read(scope), is_operation=is_operation)
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from sqlalchemy import MetaData
+from starlette.routing import Match
+from starlette.types import Scope
 
 from companyos_shared.framework.call import Call
 from companyos_shared.framework.errors import (
@@ -60,6 +62,11 @@ class Service(Generic[SeedT]):
                 route.responses = responses | route.responses
             router.routes.extend(routes)  # added directly, because include_router would build them again
         return router
+
+    def has_operation(self, scope: Scope) -> bool:
+        """Return whether an operation has the path and the method of a request. A page is not an operation."""
+        routes = (route for route in self.router.routes if isinstance(route, APIRoute) and route.include_in_schema)
+        return any(route.matches(scope)[0] is Match.FULL for route in routes)
 
     def source_of(self, content: bytes) -> str:
         """Return the source id of a seed document, given as JSON."""
