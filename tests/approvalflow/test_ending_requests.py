@@ -120,6 +120,14 @@ async def test_the_latest_five_notes_are_shown(flow: ServiceHarness) -> None:
     assert approval["notes_total"] == 12
 
 
+async def test_notes_of_the_same_instant_are_shown_in_the_order_of_their_creation(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    for n in range(12):
+        await flow.post("/approvals/APR-1/notes", json={"body": f"Note {n}"})
+    shown = (await flow.get("/approvals/APR-1")).json()["notes"]
+    assert [note["body"] for note in shown] == [f"Note {n}" for n in range(7, 12)]
+
+
 async def test_the_same_idempotency_key_writes_one_note(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     for _ in range(2):

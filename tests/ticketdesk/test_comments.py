@@ -29,6 +29,16 @@ async def test_comments_are_listed_oldest_first_in_pages(open_desk: OpenDesk) ->
     assert (len(first["items"]), first["total"], rest["next_cursor"]) == (10, 12, None)
 
 
+async def test_comments_of_the_same_instant_are_listed_in_the_order_of_their_creation(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row())
+    written = [str(number) for number in range(1, 13)]
+    for body in written:
+        await desk.post("/tickets/OPS-1/comments", json={"body": body})
+    page = (await desk.get("/tickets/OPS-1/comments", params={"limit": 9})).json()
+    rest = (await desk.get("/tickets/OPS-1/comments", params={"limit": 9, "cursor": page["next_cursor"]})).json()
+    assert [comment["body"] for comment in page["items"] + rest["items"]] == written
+
+
 async def test_ids_of_comments_continue_after_the_seed(open_desk: OpenDesk) -> None:
     past = {"id": "comment-9", "ticket_key": "OPS-1", "author_id": EVA, "created_at": "2026-02-20T10:00:00Z"}
     desk = await open_desk(a_row(), comments=[{**past, "body": "Hello"}])

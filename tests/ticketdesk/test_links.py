@@ -19,6 +19,14 @@ async def test_a_link_is_shown_at_both_ends(open_desk: OpenDesk) -> None:
     assert far == [{"id": link["id"], "relation": "is_blocked_by", "key": "OPS-1", "status": "open"}]
 
 
+async def test_links_of_the_same_instant_are_shown_in_the_order_of_their_creation(open_desk: OpenDesk) -> None:
+    keys = [f"OPS-{number}" for number in range(2, 14)]
+    desk = await open_desk(a_row(), *map(a_row, keys))
+    for key in keys:
+        await desk.post("/tickets/OPS-1/links", json={"kind": "blocks", "to_key": key})
+    assert [link["key"] for link in (await desk.get("/tickets/OPS-1")).json()["links"]] == keys
+
+
 async def test_a_link_does_not_change_the_ticket_rows(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2"))
     await desk.post("/tickets/OPS-1/links", json={"kind": "duplicates", "to_key": "OPS-2"})

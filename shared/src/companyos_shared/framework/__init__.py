@@ -27,6 +27,7 @@ from companyos_shared.framework.schemas import (
     SeedDocument,
     UtcTime,
     check_version,
+    number_order,
     paginate,
     paginate_sequence,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "error_responses",
     "insert_rows",
     "list_edits",
+    "number_order",
     "page_params",
     "paginate",
     "paginate_sequence",

@@ -129,19 +129,28 @@ def paginate(
 ) -> Page[T]:
     """Return one page of a select without ORDER BY.
 
-    `order_by` lists selected, non-null columns; the last one makes rows unique.
+    `order_by` lists selected, non-null columns; the last one makes rows unique, after a time by `number_order`.
     """
-    keys, selected = tuple_(*order_by), statement
+    *first, unique = order_by
+    keys, selected = (*first, *number_order(unique)) if first else (unique,), statement
     if page.cursor is not None:
-        position = tuple_(*_decode_cursor(page.cursor, len(order_by)))
-        selected = statement.where(keys < position if descending else keys > position)
-    ordered = selected.order_by(*(key.desc() if descending else key.asc() for key in order_by))
+        values = _decode_cursor(page.cursor, len(order_by))
+        if first:
+            values.insert(-1, len(str(values[-1])))
+        compared, position = tuple_(*keys), tuple_(*values)
+        selected = statement.where(compared < position if descending else compared > position)
+    ordered = selected.order_by(*(key.desc() if descending else key.asc() for key in keys))
     rows = call.db.execute(ordered.limit(page.limit + 1)).all()
     visible = rows[: page.limit]
     is_last = len(rows) <= page.limit
     total = len(rows) if is_last and page.cursor is None else _count_rows(call, statement)
     last = None if is_last else [getattr(visible[-1], key.key or "") for key in order_by]
     return Page(items=[build(row) for row in visible], total=total, next_cursor=last and _encode_cursor(last))
+
+
+def number_order(column: ColumnElement[str]) -> tuple[ColumnElement[Any], ColumnElement[str]]:
+    """Return the sort keys that order ids such as N-9 and N-10 by their numbers: the length, then the text."""
+    return func.length(column), column
 
 
 def _count_rows(call: Call, statement: Select[Any]) -> int:

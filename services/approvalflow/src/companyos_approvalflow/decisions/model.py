@@ -14,7 +14,7 @@ from companyos_approvalflow.approval_types.model import ApprovalType
 from companyos_approvalflow.delegations.model import Delegation, read_delegations
 from companyos_approvalflow.requests.model import Request
 from companyos_shared.choices import Choice
-from companyos_shared.framework import FixedSelect
+from companyos_shared.framework import FixedSelect, number_order
 from companyos_shared.wire.company import Company, Role
 
 
@@ -152,19 +152,19 @@ _WITH_REQUESTS = tables.decisions.join(tables.requests, _DECISIONS.request_id ==
 _OF_REQUEST = FixedSelect(
     select(tables.decisions)
     .where(_DECISIONS.request_id == bindparam("request_id"))
-    .order_by(_DECISIONS.at, _DECISIONS.id)
+    .order_by(_DECISIONS.at, *number_order(_DECISIONS.id))
 )
 _PAST = FixedSelect(
     select(_DECISIONS.id, _DECISIONS.request_id, _DECISIONS.kind)
     .select_from(_WITH_REQUESTS)
     .where(*_ON_SUBJECT)
-    .order_by(_DECISIONS.at, _DECISIONS.id)
+    .order_by(_DECISIONS.at, *number_order(_DECISIONS.id))
 )
 _ANSWERS = FixedSelect(
     select(_NOTES.question_id, _NOTES.body)
     .select_from(_WITH_REQUESTS.join(tables.notes, _NOTES.question_id == _DECISIONS.id))
     .where(*_ON_SUBJECT)
-    .order_by(_NOTES.at, _NOTES.id)
+    .order_by(_NOTES.at, *number_order(_NOTES.id))
 )
 _PLANNED = FixedSelect(
     select(tables.reactions)

@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, func, select
 
 from companyos_approvalflow import tables
-from companyos_shared.framework import FixedSelect
+from companyos_shared.framework import FixedSelect, number_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ _COLUMNS = tables.notes.c
 _LATEST = FixedSelect(
     select(tables.notes, func.count().over().label("total"))
     .where(_COLUMNS.request_id == bindparam("request_id"), _COLUMNS.question_id.is_(None))
-    .order_by(_COLUMNS.at.desc(), _COLUMNS.id.desc())
+    .order_by(_COLUMNS.at.desc(), *(key.desc() for key in number_order(_COLUMNS.id)))
     .limit(bindparam("most"))
 )
 _ANSWERS = FixedSelect(
     select(tables.notes)
     .where(_COLUMNS.request_id == bindparam("request_id"), _COLUMNS.question_id.is_not(None))
-    .order_by(_COLUMNS.at, _COLUMNS.id)
+    .order_by(_COLUMNS.at, *number_order(_COLUMNS.id))
 )
 
 

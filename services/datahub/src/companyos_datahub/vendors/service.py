@@ -22,7 +22,7 @@ from companyos_datahub.vendors.schemas import (
     VendorStatus,
     VendorUpdate,
 )
-from companyos_shared.framework import Call, check_version
+from companyos_shared.framework import Call, check_version, number_order
 
 BANK_CHANGES_SHOWN = 5
 CHANNEL = "datahub"
@@ -70,14 +70,17 @@ def _certificates(call: Call, vendor_id: str) -> list[Certificate]:
             expires_on=row.expires_on,
             is_expired=is_expired(row.expires_on, call.now.date()),
         )
-        for row in call.db.execute(held.order_by(certificates.c.kind, certificates.c.expires_on, certificates.c.id))
+        for row in call.db.execute(
+            held.order_by(certificates.c.kind, certificates.c.expires_on, *number_order(certificates.c.id))
+        )
     ]
 
 
 def _bank_changes(call: Call, vendor_id: str) -> list[BankChange]:
     made = select(bank_changes).where(bank_changes.c.vendor_id == vendor_id)
-    newest = made.order_by(bank_changes.c.changed_at.desc(), bank_changes.c.id.desc()).limit(BANK_CHANGES_SHOWN)
-    return [BankChange.model_validate(row) for row in call.db.execute(newest)]
+    newest = (bank_changes.c.changed_at, *number_order(bank_changes.c.id))
+    shown = made.order_by(*(key.desc() for key in newest)).limit(BANK_CHANGES_SHOWN)
+    return [BankChange.model_validate(row) for row in call.db.execute(shown)]
 
 
 def _keep_bank_change(call: Call, vendor: Row[Any], new_iban: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, or_, select
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import FixedSelect
+from companyos_shared.framework import FixedSelect, number_order
 from companyos_ticketdesk.tables import links, tickets
 from companyos_ticketdesk.tickets.model import SETTLED
 
@@ -67,7 +67,7 @@ class Link:
 _TOUCHING = FixedSelect(
     select(links)
     .where(or_(links.c.from_key == bindparam("key"), links.c.to_key == bindparam("key")))
-    .order_by(links.c.created_at, links.c.id)
+    .order_by(links.c.created_at, *number_order(links.c.id))
 )
 
 _BLOCKERS = FixedSelect(
@@ -99,7 +99,9 @@ def list_links(db: Connection, key: str) -> list[Link]:
 def list_blocks(db: Connection) -> list[Link]:
     """Return all blocking links."""
     statement = select(links).where(links.c.kind == LinkKind.BLOCKS)
-    return [link_of(row._asdict()) for row in db.execute(statement.order_by(links.c.created_at, links.c.id))]
+    return [
+        link_of(row._asdict()) for row in db.execute(statement.order_by(links.c.created_at, *number_order(links.c.id)))
+    ]
 
 
 def list_blockers(db: Connection, key: str) -> list[str]:
