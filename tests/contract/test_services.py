@@ -148,6 +148,18 @@ def test_every_error_in_the_manifest_is_a_problem_with_codes(manifest: dict[str,
                     assert response["content"][PROBLEM_MEDIA_TYPE]["examples"], (method, path, status)
 
 
+def test_every_operation_with_a_cursor_documents_the_error_of_an_invalid_one(manifest: dict[str, Any]) -> None:
+    operations = [operation for item in manifest["paths"].values() for operation in item.values()]
+    paged = [one for one in operations if "cursor" in {parameter["name"] for parameter in one.get("parameters", ())}]
+    assert paged
+    undocumented = [
+        operation["operationId"]
+        for operation in paged
+        if "invalid-cursor" not in operation["responses"]["422"]["content"][PROBLEM_MEDIA_TYPE]["examples"]
+    ]
+    assert undocumented == []
+
+
 def test_all_references_in_the_manifest_resolve(manifest: dict[str, Any]) -> None:
     known = manifest["components"]["schemas"]
     for name in re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(manifest)):

@@ -11,14 +11,16 @@ from companyos_datahub.calendar import service
 from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowedError
 from companyos_datahub.calendar.schemas import Calendar
 from companyos_datahub.people.rules import PersonNotFoundError
-from companyos_shared.framework import CallDep, IsoTimeText, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, IsoTimeText, PageQuery, error_responses
 
 router = APIRouter(tags=["calendar"])
 Day = Annotated[date, IsoTimeText]
 
 
 @router.get(
-    "/calendar", operation_id="get_calendar", responses=error_responses(PersonNotFoundError, PeriodNotAllowedError)
+    "/calendar",
+    operation_id="get_calendar",
+    responses=error_responses(PersonNotFoundError, PeriodNotAllowedError, InvalidCursorError),
 )
 async def get_calendar(
     page: PageQuery,

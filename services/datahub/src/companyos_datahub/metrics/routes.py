@@ -9,14 +9,14 @@ from fastapi import APIRouter, Path, Query
 from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Readings
 from companyos_datahub.metrics.service import MetricNotFoundError
-from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["metrics"])
 
 MetricId = Annotated[str, Path(description="Id of the metric.")]
 
 
-@router.get("/metrics", operation_id="list_metrics")
+@router.get("/metrics", operation_id="list_metrics", responses=error_responses(InvalidCursorError))
 async def list_metrics(
     page: PageQuery,
     call: CallDep,
@@ -43,7 +43,9 @@ async def query_metric(
 
 
 @router.get(
-    "/metrics/{metric_id}/history", operation_id="get_metric_history", responses=error_responses(MetricNotFoundError)
+    "/metrics/{metric_id}/history",
+    operation_id="get_metric_history",
+    responses=error_responses(MetricNotFoundError, InvalidCursorError),
 )
 async def get_metric_history(metric_id: MetricId, page: PageQuery, call: CallDep) -> Page[EarlierValue]:
     """List the earlier values of a metric, newest first."""

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Path, Query
 from companyos_datahub.people import service
 from companyos_datahub.people.rules import PersonNotFoundError
 from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow
-from companyos_shared.framework import CallDep, Page, PageQuery, QueryBlankError, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
 from companyos_shared.wire.company import Role
 
 router = APIRouter(tags=["people"])
 
 
-@router.get("/people", operation_id="search_people", responses=error_responses(QueryBlankError))
+@router.get("/people", operation_id="search_people", responses=error_responses(QueryBlankError, InvalidCursorError))
 async def search_people(
     page: PageQuery,
     call: CallDep,

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Path, Query
 from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotFoundError, PolicyNotInForceError
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
-from companyos_shared.framework import CallDep, Page, PageQuery, QueryBlankError, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
 
 router = APIRouter(tags=["policies"])
 
 
-@router.get("/policies", operation_id="search_policies", responses=error_responses(QueryBlankError))
+@router.get("/policies", operation_id="search_policies", responses=error_responses(QueryBlankError, InvalidCursorError))
 async def search_policies(
     page: PageQuery,
     call: CallDep,

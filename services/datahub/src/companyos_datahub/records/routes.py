@@ -21,6 +21,7 @@ from companyos_datahub.records.schemas import Found, RecordDetail, RecordFilter,
 from companyos_shared.framework import (
     CallDep,
     IfMatch,
+    InvalidCursorError,
     Page,
     PageQuery,
     QueryBlankError,
@@ -33,7 +34,11 @@ router = APIRouter(tags=["records"])
 RecordId = Annotated[str, Path(description="Id of the record.")]
 
 
-@router.get("/records", operation_id="search_records", responses=error_responses(QueryBlankError, UnknownStateError))
+@router.get(
+    "/records",
+    operation_id="search_records",
+    responses=error_responses(QueryBlankError, UnknownStateError, InvalidCursorError),
+)
 async def search_records(
     page: PageQuery,
     call: CallDep,

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Path
 from companyos_datahub.sources import service
 from companyos_datahub.sources.rules import SourceNotFoundError
 from companyos_datahub.sources.schemas import SourceDetail, SourceRow
-from companyos_shared.framework import CallDep, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
 
 router = APIRouter(tags=["sources"])
 
 
-@router.get("/sources", operation_id="list_sources")
+@router.get("/sources", operation_id="list_sources", responses=error_responses(InvalidCursorError))
 async def list_sources(page: PageQuery, call: CallDep) -> Page[SourceRow]:
     """List the sources of metrics, with pipeline state and what they are authoritative for."""
     return service.list_sources(call, page)
