@@ -120,6 +120,14 @@ async def test_an_invalid_update_is_rejected(
     assert await hub.digest() == before
 
 
+async def test_an_update_with_equal_values_changes_nothing(hub: ServiceHarness) -> None:
+    before = (await hub.get("/records/LIC-77")).json()
+    await hub.advance(minutes=5)
+    equal = {name: before[name] for name in ("title", "state", "ends_on", "fields")}
+    assert (await hub.patch("/records/LIC-77", json=equal)).json() == before
+    assert hub.last_report.changes == []
+
+
 async def test_an_update_with_a_stale_version_is_rejected(hub: ServiceHarness) -> None:
     assert (
         await hub.patch("/records/LIC-77", json={"state": "expiring"}, headers={"If-Match": "1"})

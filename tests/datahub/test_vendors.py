@@ -57,6 +57,15 @@ async def test_other_changes_do_not_affect_the_bank_history(hub: ServiceHarness)
     assert (await hub.patch("/vendors/VEN-201", json=change)).json() == before | change | {"version": 2}
 
 
+async def test_a_change_to_equal_values_changes_nothing(hub: ServiceHarness) -> None:
+    new = {"kind": "iso9001", "issued_on": "2026-02-20", "expires_on": "2027-02-19"}
+    filed = (await hub.patch("/vendors/VEN-202", json={"certificate": new})).json()
+    assert filed["version"] == 2
+    equal = {"certificate": new, "name": filed["name"], "bank_iban": filed["bank_iban"]}
+    assert (await hub.patch("/vendors/VEN-202", json=equal)).json() == filed
+    assert hub.last_report.changes == []
+
+
 async def test_a_certificate_can_be_filed_once(hub: ServiceHarness) -> None:
     new = {"kind": "iso9001", "issued_on": "2026-02-20", "expires_on": "2027-02-19"}
     before = (await hub.get("/vendors/VEN-202")).json()["certificates"]

@@ -54,7 +54,8 @@ def get_record(call: Call, record_id: str) -> RecordDetail:
 
 def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: int | None) -> RecordDetail:
     """Change a record; omitted fields stay unchanged."""
-    record = Record.from_row(_load(call, record_id))
+    row = _load(call, record_id)
+    record = Record.from_row(row)
     check_version(if_match, record.version)
     changes = body.model_dump(exclude_defaults=True)
     if "state" in changes:
@@ -64,15 +65,14 @@ def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: i
     check_owner(changes.get("owner_id"), is_active=call.company.is_active(changes.get("owner_id", ""), call.now.date()))
     check_period(changes.get("starts_on", record.starts_on), changes.get("ends_on", record.ends_on))
     check_fields(record, changes.get("fields", {}))
-    _change(call, record, changes)
+    _change(call, row, changes)
     return get_record(call, record_id)
 
 
 def apply_record(call: Call, payload: dict[str, Any]) -> None:
     """Apply a colleague's scheduled change: {record_id, ...} with the fields of RecordUpdate."""
     body = RecordUpdate.model_validate({name: value for name, value in payload.items() if name != "record_id"})
-    record = Record.from_row(_load(call, payload["record_id"]))
-    _change(call, record, body.model_dump(exclude_defaults=True))
+    _change(call, _load(call, payload["record_id"]), body.model_dump(exclude_defaults=True))
 
 
 def _load(call: Call, record_id: str) -> Row[Any]:
@@ -82,13 +82,12 @@ def _load(call: Call, record_id: str) -> Row[Any]:
     return row
 
 
-def _change(call: Call, record: Record, changes: dict[str, Any]) -> None:
-    values = changes | {
-        "fields": {**record.fields, **changes.get("fields", {})},
-        "version": record.version + 1,
-        "updated_at": call.now,
-    }
-    call.db.execute(update(records).where(records.c.id == record.id).values(**values))
+def _change(call: Call, row: Row[Any], changes: dict[str, Any]) -> None:
+    """Write changed values and increment the version; equal values change nothing."""
+    values = changes | {"fields": {**row.fields, **changes.get("fields", {})}}
+    if any(getattr(row, name) != value for name, value in values.items()):
+        values |= {"version": row.version + 1, "updated_at": call.now}
+        call.db.execute(update(records).where(records.c.id == row.id).values(**values))
 
 
 def _records() -> Select[Any]:

@@ -45,11 +45,11 @@ def update_vendor(call: Call, vendor_id: str, body: VendorUpdate, *, if_match: i
     check_changes(changes)
     check_may_become(vendor_id, VendorStatus(vendor.status), VendorStatus(changes.get("status", vendor.status)))
     _keep_bank_change(call, vendor, changes.get("bank_iban", vendor.bank_iban))
-    if body.certificate is not None:
-        _file_certificate(call, vendor_id, body.certificate)
-        del changes["certificate"]
-    changed = update(vendors).where(vendors.c.id == vendor_id).values(**changes, version=vendor.version + 1)
-    call.db.execute(changed)
+    is_filed = body.certificate is not None and _file_certificate(call, vendor_id, body.certificate)
+    changes.pop("certificate", None)
+    if is_filed or any(getattr(vendor, name) != value for name, value in changes.items()):
+        changed = update(vendors).where(vendors.c.id == vendor_id).values(**changes, version=vendor.version + 1)
+        call.db.execute(changed)
     return get_vendor(call, vendor_id)
 
 
@@ -99,11 +99,12 @@ def _keep_bank_change(call: Call, vendor: Row[Any], new_iban: str) -> None:
     )
 
 
-def _file_certificate(call: Call, vendor_id: str, new: NewCertificate) -> None:
-    """Add a certificate unless it already exists."""
+def _file_certificate(call: Call, vendor_id: str, new: NewCertificate) -> bool:
+    """Add a certificate unless it already exists, and return whether it was added."""
     check_certificate(new.issued_on, new.expires_on)
     given = {"vendor_id": vendor_id, **new.model_dump()}
     same = select(certificates.c.id).where(*(certificates.c[name] == value for name, value in given.items()))
-    if call.db.execute(same).first() is None:
-        number = call.next_number("certificates")
-        call.db.execute(insert(certificates).values(id=f"CRT-{number}", **given))
+    if call.db.execute(same).first() is not None:
+        return False
+    call.db.execute(insert(certificates).values(id=f"CRT-{call.next_number('certificates')}", **given))
+    return True
