@@ -22,6 +22,8 @@ ISSUE = {"subject": "MET-1", "kind": "wrong", "description": "Wrong."}
             {"fields": {"colour": 1}},
             "fields.colour is not a field of this license; accepted: product, seats, term_months, auto_renews",
         ),
+        ("/records/LIC-77", {"title": " "}, 'title must not be blank; got " "'),
+        ("/vendors/VEN-202", {"name": "\t"}, r'name must not be blank; got "\t"'),
         ("/vendors/VEN-202", {}, f"at least one of {VENDOR_NAMES} is required"),
         (
             "/vendors/VEN-202",
@@ -40,6 +42,8 @@ async def test_a_rejected_change_names_the_accepted_values(
     ("change", "detail"),
     [
         ({"subject": "X"}, 'subject must be the id of a metric, source, record, vendor, person or policy; got "X"'),
+        ({"description": "  "}, 'description must not be blank; got "  "'),
+        ({"reason_code": "fraud_suspected", "reason_ref": " "}, 'reason_ref must not be blank; got " "'),
         ({"reason_code": "fraud_suspected"}, "reason_code and reason_ref must be given together"),
     ],
 )

@@ -47,6 +47,7 @@ _REQUIREMENTS = {
     "list_type": "be an array",
     "dict_type": "be an object",
     "model_attributes_type": "be an object",
+    "blank_text": "not be blank",
     "time_text": "be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z",
 }
 """Requirement on a value, worded to follow "must", by type of the Pydantic error."""

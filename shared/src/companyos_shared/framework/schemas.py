@@ -50,6 +50,16 @@ IsoTimeText = BeforeValidator(_require_iso_text)
 """Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
 
 
+def _require_text(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("blank_text", "Input should not be blank")
+    return value
+
+
+NotBlank = AfterValidator(_require_text)
+"""Validator that rejects texts of whitespace."""
+
+
 def _in_utc(moment: datetime) -> datetime:
     if moment.year not in _YEARS:
         raise ValueError(f"must be between {_YEARS.start} and {_YEARS.stop - 1}")

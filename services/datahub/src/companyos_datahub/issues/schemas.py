@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import RequestModel, ResponseModel
+from companyos_shared.framework import NotBlank, RequestModel, ResponseModel
 
 
 class IssueKind(Choice):
@@ -55,9 +55,9 @@ class DataIssueReport(RequestModel):
         min_length=1, max_length=64, description="Id of a metric, source, record, vendor, person or policy."
     )
     kind: IssueKind = Field(description="What is wrong with the data.")
-    description: str = Field(min_length=1, max_length=2000, description="What was found.")
+    description: Annotated[str, NotBlank] = Field(min_length=1, max_length=2000, description="What was found.")
     reason_code: ReasonCode | None = Field(None, description="Reason that ends the work; requires reason_ref.")
-    reason_ref: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+    reason_ref: Annotated[str, Field(min_length=1, max_length=64), NotBlank] | None = Field(
         None, description="Id of the object behind the reason; requires reason_code."
     )
 

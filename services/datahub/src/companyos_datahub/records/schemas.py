@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 
 from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.choices import fold_choice
-from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
+from companyos_shared.framework import IsoTimeText, NotBlank, RequestModel, ResponseModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class RecordUpdate(RequestModel):
         json_schema_extra={"examples": [{"state": "renewed", "ends_on": "2027-03-31", "fields": {"seats": 120}}]}
     )
 
-    title: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(None, description="New title.")
+    title: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(None, description="New title.")
     state: Annotated[str, Field(max_length=32)] | None = Field(None, description="A state of the record's kind.")
     owner_id: Annotated[str, Field(max_length=64)] | None = Field(None, description="Id of a current employee.")
     amount_cents: Annotated[int, Field(ge=0, le=10**12)] | None = Field(None, description="Amount in cents.")

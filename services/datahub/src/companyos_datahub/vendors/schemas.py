@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
+from companyos_shared.framework import IsoTimeText, NotBlank, RequestModel, ResponseModel
 
 
 class VendorStatus(Choice):
@@ -38,7 +38,7 @@ class RiskTier(Choice):
 
 IBAN_PATTERN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 
-_Short = Annotated[str, Field(min_length=1, max_length=200)]
+_Short = Annotated[str, Field(min_length=1, max_length=200), NotBlank]
 _Email = Annotated[str, Field(max_length=200, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
