@@ -57,7 +57,13 @@ async def test_another_person_cannot_cancel_a_request(start: Start) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"reason_code": "policy_violation"}, {**REASON, "reason_code": "boredom"}, {**REASON, "reason_ref": ""}],
+    [
+        {},
+        {"reason_code": "policy_violation"},
+        {**REASON, "reason_code": "boredom"},
+        {**REASON, "reason_ref": ""},
+        {**REASON, "reason_ref": " "},
+    ],
 )
 async def test_a_cancellation_requires_a_typed_reason(start: Start, body: dict[str, Any]) -> None:
     flow = await start(a_seed(requests=[request_row()]))

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from companyos_shared.framework import RequestModel
+from companyos_shared.framework import NotBlank, RequestModel
 
 LONGEST_ANSWER = 2000
 LONGEST_REASON = 500
 
-Id = Annotated[str, Field(min_length=1, max_length=64)]
+Id = Annotated[str, Field(min_length=1, max_length=64), NotBlank]
 
 APPROVER_DESCRIPTION = (
     "Employee who decides: a holder of the role that the type requires for the amount, or a person with a delegation "

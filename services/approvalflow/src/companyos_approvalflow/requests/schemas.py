@@ -13,7 +13,7 @@ from companyos_approvalflow.decisions.schemas import APPROVER_DESCRIPTION
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, EndReason, RequestStatus
 from companyos_shared.choices import Choice
-from companyos_shared.framework import RequestModel, ResponseModel
+from companyos_shared.framework import NotBlank, RequestModel, ResponseModel
 
 LONGEST_JUSTIFICATION = 2000
 LONGEST_SUBJECT = 120
@@ -30,7 +30,7 @@ CancelledId = Annotated[
         ),
     ),
 ]
-Id = Annotated[str, Field(min_length=1, max_length=64)]
+Id = Annotated[str, Field(min_length=1, max_length=64), NotBlank]
 Subject = Annotated[str, Field(min_length=1, max_length=LONGEST_SUBJECT, pattern=r"^\S(.*\S)?$")]
 Justification = Annotated[
     str,
