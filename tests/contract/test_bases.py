@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import pytest
 from pydantic_core import to_json
@@ -12,6 +13,7 @@ from companyos_shared.framework.change_capture import content_digest
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.control import EvidenceReply, Rows
 from tests.contract.calls import carry, ids_of, random_calls
+from tests.contract.conftest import SERVICES
 
 CALLS = 120
 EMPTY = ("company", "draw_seed", "started_at")
@@ -20,15 +22,20 @@ EMPTY = ("company", "draw_seed", "started_at")
 @pytest.fixture
 async def based(harness: ServiceHarness) -> AsyncIterator[ServiceHarness]:
     """Provide an episode without its own people and rows; its base contains the whole demo seed document."""
-    base = {**harness.document, "is_base": True}
+    async with await _on_base(harness, harness.document) as made:
+        yield made
+
+
+async def _on_base(harness: ServiceHarness, document: Mapping[str, Any]) -> ServiceHarness:
+    """Return an episode without its own people and rows, whose base contains the document."""
+    base = {**document, "is_base": True}
     source = harness.service.source_of(to_json(base))
     reply = await harness.load_document(base, is_base=True)
     assert not any(reply.json()["rows"].values())
-    document = {name: harness.document[name] for name in EMPTY} | {"base": source}
-    document["company"] = {**document["company"], "people": [], "teams": [], "absences": []}
-    seed = harness.service.seed.model_validate(document)
-    async with ServiceHarness(harness.service, seed, episode="based", folder=harness.folder) as made:
-        yield made
+    own = {name: document[name] for name in EMPTY} | {"base": source}
+    own["company"] = {**own["company"], "people": [], "teams": [], "absences": []}
+    seed = harness.service.seed.model_validate(own)
+    return ServiceHarness(harness.service, seed, episode="based", folder=harness.folder)
 
 
 async def _rows(harness: ServiceHarness) -> Rows:
@@ -116,3 +123,14 @@ async def test_a_search_returns_the_same_rows_with_and_without_a_base(
         for query in queries:
             expected, found = [await carry(one, operation, {"query": query}) for one in (harness, based)]
             assert found.json() == expected.json(), (operation.operation_id, query)
+
+
+@pytest.mark.parametrize(("query", "total"), [("Kovačić", 1), ("kovacic", 1), ("łódź", 1), ("counterparty", 0)])
+async def test_the_values_in_json_columns_of_a_base_are_searched_and_their_names_are_not(
+    query: str, total: int
+) -> None:
+    async with ServiceHarness(SERVICES["datahub"]) as harness:
+        contract = next(record for record in harness.document["records"] if record["kind"] == "contract")
+        records = [contract | {"fields": {"counterparty": "Kovačić Łódź"}}]
+        async with await _on_base(harness, {**harness.document, "records": records}) as based:
+            assert (await based.get("/records", params={"query": query})).json()["total"] == total

@@ -78,11 +78,17 @@ def search_table(table: Table) -> str:
 
 def _index_texts(table: Table) -> list[str]:
     index = search_table(table)
-    texts = " || ' ' || ".join(f"coalesce({_quote(table.columns[name])}, '')" for name in table.info[SEARCHED])
+    texts = " || ' ' || ".join(f"coalesce({_text_sql(table.columns[name])}, '')" for name in table.info[SEARCHED])
     return [
         f"CREATE VIRTUAL TABLE {index} USING fts5(text, content='', tokenize='unicode61 remove_diacritics 2')",
         f"INSERT INTO {index} (rowid, text) SELECT rowid, {texts} FROM {_quote(table)}",  # noqa: S608
     ]
+
+
+def _text_sql(column: Column[Any]) -> str:
+    """Return the SQL of a column's text; that of a JSON column are its values, whose letters are escaped in JSON."""
+    name = _quote(column)
+    return f"(SELECT group_concat(value, ' ') FROM json_each({name}))" if isinstance(column.type, JSON) else name  # noqa: S608
 
 
 def trigger_sql(metadata: MetaData, *, has_base: bool = False) -> list[str]:
