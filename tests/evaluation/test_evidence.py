@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -36,6 +38,21 @@ def test_a_row_has_the_values_of_its_last_change() -> None:
     assert builder.evidence.row("desk", "notes", "1") == {"id": "1", "text": "water", "done": True}
     assert builder.evidence.row("desk", "notes", "2") is None
     assert list(builder.evidence.table("desk", "notes")) == ["1", "3"]
+
+
+def test_evidence_is_freed_with_its_last_reference_and_not_by_the_garbage_collector() -> None:
+    builder = _builder()
+    builder.put("desk", "notes", "1", done=True)
+    builder.evidence.add_view(1, [{"id": "1"}])
+    assert builder.evidence.knew("1", before=9)
+    assert builder.evidence.agent_changes()
+    kept = weakref.ref(builder.evidence)
+    gc.disable()
+    try:
+        del builder
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 def test_the_initial_rows_are_not_modified() -> None:

@@ -96,7 +96,7 @@ class Evidence:
         self._audits: dict[str, list[RecordedCall]] = {}
         self._refused: dict[str, list[RecordedCall]] = {}
         self._views: list[tuple[int, dict[str, Any]]] = []
-        self._knowledge = Knowledge(lambda entity: self._forget(("known", entity)))
+        self._knowledge = Knowledge()
         self._by_row: dict[RowKey, list[Change]] = {}
         self._touched: dict[RowKey, _RowTouches] = {}
         self._tables: dict[tuple[str, str], dict[str, None]] = {}
@@ -157,7 +157,7 @@ class Evidence:
 
     def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add the objects that a page showed after a step; return those that are new to the agent."""
-        added = self._knowledge.add_view(step, shown)
+        added = [row for row in shown if self._forget_known(self._knowledge.add_view(step, row))]
         self._views += [(step, row) for row in added]
         return added
 
@@ -243,6 +243,12 @@ class Evidence:
         for key in self._readers.pop(record, ()):
             if self._memo.pop(key, _NOTHING) is not _NOTHING:
                 self._forget(key)
+
+    def _forget_known(self, entities: Sequence[str]) -> bool:
+        """Drop the values that were computed from what the agent knew of entities; return whether there are any."""
+        for entity in entities:
+            self._forget(("known", entity))
+        return bool(entities)
 
     def accumulate(self, key: Hashable, create: Callable[[], T]) -> T:
         """Return the state of an incremental computation that reads each record once; it is created on first use."""
@@ -369,7 +375,7 @@ class Evidence:
             self._refused.setdefault(service, []).append(call)
             self._forget(("refused", service))
         elif call.response is not None:
-            self._knowledge.add(call.step, call.arguments, call.response)
+            self._forget_known(self._knowledge.add(call.step, call.arguments, call.response))
 
     def _initial_row(self, service: str, table: str, key: str) -> Row | None:
         return self._initial.get(service, {}).get(table, {}).get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from companyos_gateway.evaluation.row_views import parse_time
@@ -21,25 +21,22 @@ class Knowledge:
     """Objects in responses, by the entity that they are about.
 
     An object without an identity of its own belongs to the enclosing object, or else to the entity that the call named:
-    a value in the history of a metric is about the metric.
+    a value in the history of a metric is about the metric. Calls and views must be added in order.
     """
 
-    def __init__(self, on_new: Callable[[str], None] = lambda _entity: None) -> None:
-        """Create empty knowledge; `on_new` is called with each entity of which something new is shown."""
+    def __init__(self) -> None:
         self._sightings: dict[str, list[Sighting]] = {}
-        self._on_new = on_new
 
-    def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> None:
-        """Add a response that the agent received. Calls and views must be added in order."""
-        for entity, shown in objects_in(arguments, response):
-            self._add_sighting(step, entity, shown)
+    def add(self, step: int, arguments: Mapping[str, Any], response: Any) -> list[str]:
+        """Add a response that the agent received; return the entities of which it shows something new."""
+        return self._add_objects(step, objects_in(arguments, response))
 
-    def add_view(self, step: int, shown: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Add the objects that a page showed after a step; return those that are new."""
-        return [row for row in shown if self._add_row(step, row)]
+    def add_view(self, step: int, row: dict[str, Any]) -> list[str]:
+        """Add an object that a page showed after a step; return the entities of which it shows something new."""
+        return self._add_objects(step, _objects(row, None))
 
-    def _add_row(self, step: int, row: dict[str, Any]) -> bool:
-        return max((self._add_sighting(step, entity, one) for entity, one in _objects(row, None)), default=False)
+    def _add_objects(self, step: int, shown: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+        return [entity for entity, one in shown if self._add_sighting(step, entity, one)]
 
     def _add_sighting(self, step: int, entity: str, shown: Mapping[str, Any]) -> bool:
         """Add a sighting unless a recent one contains it; return whether it was added."""
@@ -47,7 +44,6 @@ class Knowledge:
         if any(shown.items() <= earlier.items() for _, earlier in sightings[-_COMPARED:]):
             return False
         sightings.append((step, shown))
-        self._on_new(entity)
         return True
 
     def has_seen(self, entity: str, *, before: int, columns: Collection[str], values: Mapping[str, Any]) -> bool:
