@@ -10,7 +10,6 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from companyos_shared.folder_lock import lock_folder
 from companyos_shared.framework import Service, ServiceSettings, create_app
 
 if TYPE_CHECKING:
@@ -66,22 +65,6 @@ async def test_its_rows_and_its_clock_survive_a_restart(library: ServiceHarness,
     second = _client(library.service, tmp_path)
     assert (await second.get("/books/B-24")).json()["title"] == "Kept"
     assert (await second.get("/control/clock")).json()["now"] == now
-
-
-async def test_it_deletes_the_temporary_folder_of_a_killed_one_but_not_one_in_use(
-    library: ServiceHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("companyos_shared.framework.settings._SHARED_MEMORY", tmp_path)
-    settings = ServiceSettings(service_key=None, service_key_file=None, data_dir=None)
-    killed, used, starting = (tmp_path / f"companyos-library-{name}" for name in ("killed", "used", "starting"))
-    for folder in (killed, used, starting):
-        folder.mkdir()
-    with lock_folder(killed), lock_folder(used):
-        own = settings.data_folder("library")
-        assert set(tmp_path.iterdir()) == {killed, used, starting, own}
-    with lock_folder(used):
-        other = settings.data_folder("library")
-        assert set(tmp_path.iterdir()) == {used, starting, own, other}
 
 
 async def _reset(client: httpx.AsyncClient, **body: Any) -> httpx.Response:

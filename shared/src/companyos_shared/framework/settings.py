@@ -5,13 +5,11 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from companyos_shared.folder_lock import LOCK_FILE, lock_folder
 from companyos_shared.private_files import make_private_folder
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
@@ -55,18 +53,9 @@ class ServiceSettings(BaseSettings):
 
 
 def _temporary_folder(service: str) -> Path:
-    for parent in (_SHARED_MEMORY, Path(tempfile.gettempdir())):
-        _remove_orphans(parent, service)
     folder = _make_temporary_folder(service)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _remove_orphans(parent: Path, service: str) -> None:
-    """Delete the folders of killed processes, whose locks are free. A process that starts has no lock file yet."""
-    for lock_file in parent.glob(f"companyos-{service}-*/{LOCK_FILE}"):
-        with suppress(OSError), lock_folder(lock_file.parent):
-            shutil.rmtree(lock_file.parent, ignore_errors=True)
 
 
 def _make_temporary_folder(service: str) -> Path:
