@@ -118,17 +118,3 @@ async def test_a_rejected_request_does_not_assign_an_episode_to_a_worker(
             await http.post("/v1/episodes", json={"episode_id": "p"})
     assert "POST /v1/episodes" not in workers[0].seen
     assert workers[1].seen.count("POST /v1/episodes") == 2
-
-
-async def test_a_fork_onto_an_id_of_another_worker_is_rejected(
-    tmp_path: Path, workers: tuple[Answering, Answering]
-) -> None:
-    workers[0].answers |= {"GET /v1/episodes/p": f"404 {PROBLEM}: unknown-episode", "POST /reset": "200"}
-    workers[1].answers |= {"GET /v1/episodes/p": "200", "POST /reset": f"404 {PROBLEM}: unknown-snapshot"}
-    body = {"injected_state": {"snapshot": "s"}, "episode_id": "p"}
-    async with _routed(tmp_path, *workers) as http:
-        answer = await http.post("/reset", json=body)
-        assert (answer.status_code, answer.json()["code"]) == (409, "episode-exists")
-        assert "POST /reset" not in workers[0].seen
-        workers[1].answers["GET /v1/episodes/p"] = f"404 {PROBLEM}: unknown-episode"
-        assert (await http.post("/reset", json=body)).status_code == 200

@@ -82,17 +82,6 @@ def creates_episode(method: str, path: str) -> bool:
     return method == "POST" and path in _CREATING
 
 
-def find_new_episode_id(name: Name | None, body: bytes) -> str | None:
-    """Return the id that the client chose for the episode that a request starts, None if it chose none.
-
-    `name` is the request's name: that of the episode, or of the snapshot that it forks.
-    """
-    if name is not None and name.kind is NameKind.SNAPSHOT:
-        episode_id = _parsed(body).get("episode_id")
-        return episode_id if isinstance(episode_id, str) and episode_id else None
-    return name.value if name is not None and name.kind is NameKind.EPISODE else None
-
-
 def names_in_answer(method: str, path: str, body: bytes) -> Iterator[str]:
     """Yield the ids and tokens in the response to a request that creates episodes, snapshots or sessions."""
     if creates_episode(method, path) or path == "/mcp" or path.endswith(("/fork", "/snapshots")):

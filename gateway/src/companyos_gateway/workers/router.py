@@ -21,12 +21,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from yarl import URL
 
-from companyos_gateway.engine.errors import (
-    EpisodeExistsError,
-    ServicesUnavailableError,
-    UnansweredError,
-    UnknownSnapshotError,
-)
+from companyos_gateway.engine.errors import ServicesUnavailableError, UnansweredError
 from companyos_gateway.middleware.body_limit import body_error_response, read_body
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_response
 from companyos_gateway.page_paths import is_console_path
@@ -36,7 +31,6 @@ from companyos_gateway.workers.addressing import (
     NameKind,
     creates_episode,
     find_name,
-    find_new_episode_id,
     is_unknown,
     names_in_answer,
 )
@@ -107,15 +101,12 @@ class Router:
         workers, selected = self._candidates(name), None
         if is_console_path(path) and (name is None or creates_episode(method, path)):
             workers, selected = self._console_workers(scope)
-        episode_id = find_new_episode_id(name, body) if creates_episode(method, path) else None
-        owners = [] if episode_id is None else await self._find_owners(episode_id, scope)
-        if owners is None:
-            return problem_response(ServicesUnavailableError(_UNREACHABLE))
-        if episode_id is not None and (owners or name == Name(NameKind.EPISODE, episode_id)):
-            workers = (owners or workers)[:1]
+        if name is not None and name.kind is NameKind.EPISODE and creates_episode(method, path):
+            owner = await self._find_owner(name.value, workers[0], scope)
+            if owner is None:
+                return problem_response(ServicesUnavailableError(_UNREACHABLE))
+            workers = [owner]
         response = await self._first_that_knows(workers, scope, body, name)
-        if owners and name is not None and name.kind is NameKind.SNAPSHOT and _is_unknown_snapshot(response):
-            return problem_response(EpisodeExistsError(f"Another worker than the snapshot's has {episode_id!r}."))
         if selected is not None:
             response.set_cookie(WORKER_COOKIE, str(selected), path="/console", httponly=True, samesite="strict")
         return response
@@ -174,14 +165,15 @@ class Router:
         number = self._numbers.get(name.value, 1 + zlib.crc32(name.value.encode()) % len(workers))
         return sorted(workers, key=lambda worker: worker.number != number)
 
-    async def _find_owners(self, episode_id: str, scope: Scope) -> list[Worker] | None:
-        """Return the workers that have an episode with this id; None if a worker does not respond."""
+    async def _find_owner(self, episode_id: str, default: Worker, scope: Scope) -> Worker | None:
+        """Return the worker that has an episode with this id, or the default; None if a worker does not respond."""
         path = f"/v1/episodes/{quote(episode_id, safe='')}"
         answers = await self._ask_all({**scope, "method": "GET", "raw_path": path.encode(), "query_string": b""})
-        if None in answers.values():
+        found = [answers[worker.number] for worker in self._pool.workers]
+        if None in found:
             return None
-        has_it = {number for number, answer in answers.items() if answer is not None and answer[0] in (_OK, _GONE)}
-        return [worker for worker in self._pool.workers if worker.number in has_it]
+        has_it = [answer is not None and answer[0] in (_OK, _GONE) for answer in found]
+        return next((worker for worker, has in zip(self._pool.workers, has_it, strict=True) if has), default)
 
     def _remember(self, worker: Worker, names: Iterable[str]) -> None:
         for name in names:
@@ -304,10 +296,6 @@ def _relayed(answer: aiohttp.ClientResponse, content: bytes | None) -> Response:
         (name.lower(), value) for name, value in answer.raw_headers if name.lower() not in _NOT_RETURNED
     ]
     return response
-
-
-def _is_unknown_snapshot(response: Response) -> bool:
-    return response.headers.get(PROBLEM_HEADER) == UnknownSnapshotError.code
 
 
 def _cookie(headers: Iterable[tuple[bytes, bytes]], name: str) -> str:
