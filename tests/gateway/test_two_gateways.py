@@ -139,15 +139,21 @@ async def test_a_gateway_that_cannot_lease_every_service_releases_the_others(
     service: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free, taken = (in_process_service_client("notes", service) for _ in range(2))
+    is_refused, request_lease = asyncio.Event(), free.control_call
 
     async def refuse(*_arguments: object, **_options: object) -> None:
-        while not free.signer.generation:  # noqa: ASYNC110 - until the other lease is granted
-            await asyncio.sleep(0)
+        is_refused.set()
         raise ServiceRefusalError("lease-held", code="lease-held", detail="Held.")
 
+    async def grant_late(*arguments: Any, **options: Any) -> Any:
+        await is_refused.wait()
+        return await request_lease(*arguments, **options)
+
     monkeypatch.setattr(taken, "control_call", refuse)
+    monkeypatch.setattr(free, "control_call", grant_late)
     held = Leases({"free": free, "taken": taken})
     with pytest.raises(LeaseHeldError):
         await held.acquire("first-gateway", take_over=False)
+    assert free.signer.generation
     await held.aclose()
     await Leases({"free": in_process_service_client("notes", service)}).acquire("second-gateway", take_over=False)

@@ -57,7 +57,14 @@ class Leases:
         """
         self._owner = owner
         request = LeaseRequest(owner=owner, take_over=take_over)
-        granted = await asyncio.gather(*(self._acquire_one(client, request) for client in self._clients.values()))
+        requests = [asyncio.create_task(self._acquire_one(client, request)) for client in self._clients.values()]
+        try:
+            granted = await asyncio.gather(*requests)
+        except BaseException:
+            await asyncio.wait(requests, timeout=RELEASE_DEADLINE_S)  # those that are granted now can be released
+            for pending in requests:
+                pending.cancel()
+            raise
         self._renewals = [
             asyncio.create_task(self._renew(client, lease.lifetime_s / RENEWALS_PER_LIFETIME))
             for client, lease in zip(self._clients.values(), granted, strict=True)
