@@ -251,13 +251,17 @@ async def test_a_repeated_call_completes_what_a_service_has_already_done(
     assert notes_in_databases(tmp_path / "notes", folder) == (set() if call == "remove" else {"one"})
 
 
-async def test_an_item_whose_databases_are_deleted_is_not_restored(open_gateway: OpenGateway, tmp_path: Path) -> None:
+@pytest.mark.parametrize("done", ["remove", "restore"])
+async def test_an_item_whose_databases_are_deleted_is_not_restored_and_one_that_is_restored_in_part_is_not_deleted(
+    open_gateway: OpenGateway, tmp_path: Path, done: str
+) -> None:
     await quarantined_episode(open_gateway, tmp_path / "kept")
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         for entry in item["databases"]["notes"]:
-            gateway.service.state.episodes.quarantine.remove(entry)
-        answer = await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")
+            getattr(gateway.service.state.episodes.quarantine, done)(entry)
+        path = f"/v1/quarantine/{item['id']}"
+        answer = await (gateway.http.delete(path) if done == "restore" else gateway.http.post(f"{path}/restore"))
         assert (answer.status_code, answer.json()["code"]) == (409, "quarantine-conflict")
         assert (await gateway.http.get("/v1/quarantine")).json() == [item]
 

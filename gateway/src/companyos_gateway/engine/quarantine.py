@@ -163,7 +163,8 @@ class Quarantine:
     async def remove(self, item_id: str) -> None:
         """Delete an item permanently, here and in the services.
 
-        Raises UnknownQuarantineItemError (404), or ServicesUnavailableError (503) if some of its databases remain.
+        Raises UnknownQuarantineItemError (404), QuarantineConflictError (409) if an earlier restore has moved some of
+        its databases back, or ServicesUnavailableError (503) if some of its databases remain.
         """
         item = self.get(item_id)
         await self._for_each_entry(item, self._remove_entry)
@@ -216,6 +217,8 @@ class Quarantine:
         except ServiceRefusalError as refusal:
             if refusal.code != _UNKNOWN_ENTRY:
                 raise
+            if await self._is_moved_back(service, entry):
+                raise QuarantineConflictError(f"{service} has restored {entry!r}; restore the whole item.") from refusal
 
     async def _restore_entry(self, service: str, entry: str) -> None:
         """Restore an entry, unless an earlier call whose response was lost has restored it."""
@@ -224,10 +227,14 @@ class Quarantine:
         except ServiceRefusalError as refusal:
             if refusal.code != _UNKNOWN_ENTRY:
                 raise
-            inventory = await self._service_clients.inventory(service)
-            names = {held.id for held in inventory.episodes} | {stored.source for stored in inventory.sources}
-            if _ENTRY_NUMBER.sub("", entry) not in names:
+            if not await self._is_moved_back(service, entry):
                 raise QuarantineConflictError(f"{service} has deleted the databases of {entry!r}.") from refusal
+
+    async def _is_moved_back(self, service: str, entry: str) -> bool:
+        """Return whether a service uses the databases of an entry that is not in its quarantine."""
+        inventory = await self._service_clients.inventory(service)
+        names = {held.id for held in inventory.episodes} | {stored.source for stored in inventory.sources}
+        return _ENTRY_NUMBER.sub("", entry) in names
 
     def _new(self, name: str, kind: QuarantineKind, error: UnusableFilesError, **fields: Any) -> QuarantineItem:
         item = QuarantineItem(
