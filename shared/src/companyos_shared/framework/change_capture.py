@@ -87,8 +87,8 @@ def _index_texts(table: Table) -> list[str]:
 
 def _text_sql(column: Column[Any]) -> str:
     """Return the SQL of a column's text; that of a JSON column are its values, whose letters are escaped in JSON."""
-    name = _quote(column)
-    return f"(SELECT group_concat(value, ' ') FROM json_each({name}))" if isinstance(column.type, JSON) else name  # noqa: S608
+    name, value = _quote(column), "CASE WHEN type IN ('true', 'false') THEN type ELSE value END"
+    return f"(SELECT group_concat({value}, ' ') FROM json_each({name}))" if isinstance(column.type, JSON) else name  # noqa: S608
 
 
 def trigger_sql(metadata: MetaData, *, has_base: bool = False) -> list[str]:
