@@ -147,6 +147,7 @@ async def test_a_gateway_that_cannot_lease_every_service_releases_the_others(
 
     async def grant_late(*arguments: Any, **options: Any) -> Any:
         await is_refused.wait()
+        await asyncio.sleep(0.05)
         return await request_lease(*arguments, **options)
 
     monkeypatch.setattr(taken, "control_call", refuse)
