@@ -90,7 +90,13 @@ def locked_folder(folder: Path) -> Iterator[Path]:
 
 
 def _remove_orphans(parent: Path) -> None:
-    """Delete the temporary folders that no process has locked; process ids are not unique across containers."""
+    """Delete this user's temporary folders that no process has locked.
+
+    Process ids are not unique across containers. A folder or link of another user could redirect the lock file.
+    """
     for orphan in parent.glob(f"{_FOLDER_PREFIX}*"):
-        with suppress(FolderInUseError, OSError), locked_folder(orphan):
-            shutil.rmtree(orphan, ignore_errors=True)
+        with suppress(FolderInUseError, OSError):
+            if orphan.is_symlink() or orphan.stat().st_uid != os.geteuid():
+                continue
+            with locked_folder(orphan):
+                shutil.rmtree(orphan, ignore_errors=True)
