@@ -52,6 +52,9 @@ _ENTRY_NUMBER = re.compile(r"\.[0-9]+\Z")
 _LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
 _log = logging.getLogger(__name__)
 
+_Move = Callable[[str, list[str]], Awaitable[object]]
+"""Deletes or restores entries of a service's quarantine."""
+
 
 class Quarantine:
     """The items in quarantine; adds, restores and deletes them."""
@@ -167,7 +170,7 @@ class Quarantine:
         its databases back, or ServicesUnavailableError (503) if some of its databases remain.
         """
         item = self.get(item_id)
-        await self._for_each_entry(item, self._remove_entry)
+        await self._move_databases(item, self._service_clients.remove_quarantined, is_restore=False)
         self.get(item_id)  # a concurrent call may have completed
         shutil.rmtree(self.folder / item_id)
         del self._items[item_id]
@@ -181,7 +184,7 @@ class Quarantine:
         item = self.get(item_id)
         if item.episode_id is not None and self.has_label(item.episode_id):
             raise QuarantineConflictError(f"Another episode with the id {item.episode_id!r} is live; delete it first.")
-        await self._for_each_entry(item, self._restore_entry)
+        await self._move_databases(item, self._service_clients.restore_quarantined, is_restore=True)
         self.get(item_id)  # a concurrent call may have completed
         folder = self.folder / item_id
         try:
@@ -202,39 +205,26 @@ class Quarantine:
     def _episodes(self) -> list[QuarantineItem]:
         return [item for item in self.items() if item.kind is QuarantineKind.EPISODE]
 
-    async def _for_each_entry(self, item: QuarantineItem, action: Callable[[str, str], Awaitable[None]]) -> None:
+    async def _move_databases(self, item: QuarantineItem, move: _Move, *, is_restore: bool) -> None:
+        """Delete or restore the entries of an item one by one; those that an earlier call has moved are skipped."""
         for service, entries in item.databases.items():
             try:
                 for entry in entries:
-                    await action(service, entry)
+                    await self._move_entry(service, entry, move, is_restore=is_restore)
             except (InfrastructureError, KeyError) as error:
                 raise ServicesUnavailableError(f"{service} failed to move databases of {item.id}: {error}") from error
 
-    async def _remove_entry(self, service: str, entry: str) -> None:
-        """Delete an entry, unless an earlier call whose response was lost has deleted it."""
+    async def _move_entry(self, service: str, entry: str, move: _Move, *, is_restore: bool) -> None:
         try:
-            await self._service_clients.remove_quarantined(service, [entry])
+            await move(service, [entry])
         except ServiceRefusalError as refusal:
             if refusal.code != _UNKNOWN_ENTRY:
                 raise
-            if await self._is_moved_back(service, entry):
-                raise QuarantineConflictError(f"{service} has restored {entry!r}; restore the whole item.") from refusal
-
-    async def _restore_entry(self, service: str, entry: str) -> None:
-        """Restore an entry, unless an earlier call whose response was lost has restored it."""
-        try:
-            await self._service_clients.restore_quarantined(service, [entry])
-        except ServiceRefusalError as refusal:
-            if refusal.code != _UNKNOWN_ENTRY:
-                raise
-            if not await self._is_moved_back(service, entry):
-                raise QuarantineConflictError(f"{service} has deleted the databases of {entry!r}.") from refusal
-
-    async def _is_moved_back(self, service: str, entry: str) -> bool:
-        """Return whether a service uses the databases of an entry that is not in its quarantine."""
-        inventory = await self._service_clients.inventory(service)
-        names = {held.id for held in inventory.episodes} | {stored.source for stored in inventory.sources}
-        return _ENTRY_NUMBER.sub("", entry) in names
+            inventory = await self._service_clients.inventory(service)
+            names = {held.id for held in inventory.episodes} | {stored.source for stored in inventory.sources}
+            if (is_restored := _ENTRY_NUMBER.sub("", entry) in names) is not is_restore:
+                done = "restored" if is_restored else "deleted"
+                raise QuarantineConflictError(f"{service} has already {done} {entry!r}.") from refusal
 
     def _new(self, name: str, kind: QuarantineKind, error: UnusableFilesError, **fields: Any) -> QuarantineItem:
         item = QuarantineItem(
