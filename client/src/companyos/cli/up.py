@@ -57,7 +57,7 @@ def up(
 
     Examples:
 
-      [cyan]companyos up[/]                       on port 8000; episodes end with it
+      [cyan]companyos up[/]                       on port 8000; keeps no episodes
       [cyan]companyos up --port 9000[/]           on another port
       [cyan]companyos up --workers 4[/]           for the cores of a larger machine
       [cyan]companyos up --keep[/]                with the kept episode `main`

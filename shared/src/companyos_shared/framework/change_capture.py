@@ -86,7 +86,7 @@ def _index_texts(table: Table) -> list[str]:
 
 
 def _text_sql(column: Column[Any]) -> str:
-    """Return the SQL of a column's text; that of a JSON column are its values, whose letters are escaped in JSON."""
+    """Return the SQL of a column's text. For a JSON column it is the values, because JSON escapes non-ASCII letters."""
     name, value = _quote(column), "CASE WHEN type IN ('true', 'false') THEN type ELSE value END"
     return f"(SELECT group_concat({value}, ' ') FROM json_each({name}))" if isinstance(column.type, JSON) else name  # noqa: S608
 

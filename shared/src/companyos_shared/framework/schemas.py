@@ -57,7 +57,7 @@ def _require_text(value: str) -> str:
 
 
 NotBlank = AfterValidator(_require_text)
-"""Validator that rejects texts of whitespace."""
+"""Validator that rejects texts that consist only of whitespace."""
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -139,7 +139,8 @@ def paginate(
 ) -> Page[T]:
     """Return one page of a select without ORDER BY.
 
-    `order_by` lists selected, non-null columns; the last one makes rows unique, after a time by `number_order`.
+    `order_by` lists selected, non-null columns. The last one makes rows unique; after others, such as a time, it is
+    compared by `number_order`.
     """
     *first, unique = order_by
     keys, selected = (*first, *number_order(unique)) if first else (unique,), statement
