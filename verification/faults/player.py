@@ -172,10 +172,13 @@ class Player:
         """Send a request until it is answered or the deadline passes; return the response and number of attempts."""
         clock = asyncio.get_running_loop().time
         began, tries, slow_starts_s = clock(), 0, self.deployment.slow_starts_s
+
+        def left_s() -> float:
+            """Return the remaining time; it grows when a slow start ends, which may be during a request."""
+            return began + DEADLINE_S + self.deployment.slow_starts_s - slow_starts_s - clock()
+
         while True:
-            waits_s = DEADLINE_S + self.deployment.slow_starts_s - slow_starts_s
-            left_s = waits_s - (clock() - began)
-            response = await self.deployment.client.request(method, path, body, deadline_s=max(MIN_WAIT_S, left_s))
+            response = await self.deployment.client.request(method, path, body, deadline_s=max(MIN_WAIT_S, left_s()))
             tries += 1
             took_s = clock() - began
             self.findings.slowest_s = max(self.findings.slowest_s, took_s)
@@ -190,7 +193,7 @@ class Player:
                 return response, tries
             if response.is_done or (response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES):
                 return response, tries
-            if took_s + PAUSE_S >= waits_s and not self.deployment.is_starting:
+            if left_s() <= PAUSE_S and not self.deployment.is_starting:
                 self.findings.unclear.append(f"{self.name}: {method} {path}: still {response} after {took_s:.1f} s")
                 return response, tries
             await asyncio.sleep(PAUSE_S)

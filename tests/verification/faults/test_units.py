@@ -7,22 +7,26 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from tests.architecture.sources import ROOT
+from verification.faults import player as player_module
 from verification.faults.cells import failpoints
 from verification.faults.cells.catalogue import CELLS
 from verification.faults.cells.workload import STEPS_TO_REACH_ALL_SERVICES
-from verification.faults.deployment import PROCESSES, SERVICES
+from verification.faults.deployment import PROCESSES, SERVICES, Deployment
 from verification.faults.deployment_kinds import clock_environment, set_offset
 from verification.faults.findings import Findings
-from verification.faults.gateway_client import PROBLEM, Kind, parse_response
+from verification.faults.gateway_client import PROBLEM, GatewayClient, Kind, Response, parse_response
+from verification.faults.player import Player
 from verification.faults.report import RunMetadata, failed, markdown_table, rows, to_json
 from verification.faults.runner import CellResult
 from verification.faults.sabotage import SABOTAGES
 from verification.faults.sabotage_trials import SABOTAGE_TRIALS
-from verification.faults.step_script import CANARY, EpisodeEntities, action_of, canary_of, normalize
+from verification.faults.step_script import CANARY, EpisodeEntities, Reference, action_of, canary_of, normalize
 
 ENTITIES = EpisodeEntities("OPS-1", "E-1", "APR-1")
 METADATA = RunMetadata("2026-03-02", "abc1234", 7, "full", 12.0, "Linux")
@@ -68,6 +72,37 @@ def test_two_players_of_a_seed_get_the_same_responses_except_for_canaries() -> N
     responses = [{"observation": {"body": canary_of(p, 0, 1)}, "reward": 0.0, "done": False, "token": p} for p in "ab"]
     assert normalize(responses[0]) == normalize(responses[1])
     assert normalize(responses[0] | {"reward": 1.0}) != normalize(responses[1])
+
+
+class StartingClient(GatewayClient):
+    """The first response is a refusal, during which a slow start ends; the next one is a snapshot."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        super().__init__("http://localhost")
+        self._deployment = deployment
+        self._answers = iter(
+            (
+                Response(Kind.REFUSED, 503, code="services-unavailable"),
+                Response(Kind.DONE, 200, {"id": "snapshot", "step": 0}),
+            )
+        )
+
+    async def request(self, method: str, path: str, body: Any = None, *, deadline_s: float = 0.0) -> Response:
+        self._deployment.slow_starts_s = 60.0
+        return next(self._answers)
+
+
+async def test_a_slow_start_that_ends_during_a_request_extends_its_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(player_module, "DEADLINE_S", 0.0)
+    deployment = Deployment(tmp_path, Random())
+    await deployment.client.aclose()
+    deployment.client = StartingClient(deployment)
+    player = Player(deployment, "waiting", Reference.unknown(), Findings(), 7)
+    assert await player.snapshot() == "snapshot"
+    assert player.findings.unclear == []
+    await deployment.client.aclose()
 
 
 def test_all_sixteen_kill_cells_exist() -> None:
