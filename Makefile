@@ -28,6 +28,8 @@ ifneq ($(PIP_INDEX_URL),)
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# Compiled modules are kept for the many processes of tests, also where Python is told to write no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Training uses a separate environment because PyTorch is large. Local wheels are preferred; otherwise uv installs the
 # PyTorch build for this machine's GPU, or the CPU build. TORCH_BACKEND= (empty) uses the package index's default.
@@ -38,17 +40,12 @@ FOR_TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) $(if $(TORCH
 
 ARGS ?=
 
-# Compile once, because test processes may run without writing bytecode.
-COMPILE := $(BIN)/python -m compileall -q shared/src services gateway/src client/src players/src
-
 # The full proof takes hours. Finished work is stored and the next run continues from it; a fresh clone continues from the
 # committed work log.
 PROOF_DONE := results/proof-full.jsonl.gz
 PROOF_LOG := $(if $(filter full,$(PROOF)),runs/proof-full.jsonl)
 PROOF_FILES = $(if $(PROOF_LOG),--out results/proof-full.md --worklog $(PROOF_LOG),--out results/proof.md)
 
-# Compiled test modules are kept between runs, also where Python is told to write no bytecode.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 TEST_ALL := not e2e and not slow and not load and not browser and not ray and not train
 
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
@@ -69,11 +66,10 @@ up: $(STAMP) ## Start the gateway and its services without Docker; Ctrl-C stops 
 	@$(BIN)/companyos up $(ARGS)
 
 test: $(STAMP) ## Run the tests that start no processes (ARGS="tests/gateway -k reset")
-	@$(PYTEST) -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-all: $(STAMP) ## Run all tests except container, browser, Ray, training and load tests
-	@$(COMPILE)
-	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "$(TEST_ALL)" $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile -m "$(TEST_ALL)" $(ARGS)
 
 e2e: $(STAMP) ## Run the container tests; requires a Docker Engine with Compose
 	@TESTCONTAINERS_RYUK_DISABLED=true $(BIN)/pytest -m e2e tests/e2e $(ARGS)
@@ -189,7 +185,7 @@ clean: ## Remove all environments, caches and run folders
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
 	@$(UV) sync --frozen --quiet --compile-bytecode --python "$(PYTHON)"
-	@$(COMPILE)
+	@$(BIN)/python -m compileall -q shared/src services gateway/src client/src players/src
 	@touch $@
 
 # Locked versions of the training libraries without the CUDA libraries, which the PyTorch build selects.
