@@ -17,6 +17,9 @@ from verification.clients.environments import environment_python
 from verification.uv import ROOT, UvError
 
 DEADLINE_S = 600.0
+HARNESSES_AT_ONCE = 2
+"""They wait for their own processes much of the time."""
+
 _FOLDER = Path(__file__).parent
 _NOT_RUN = 77
 """Exit status of a script that cannot run here; its last line states the reason."""
@@ -62,10 +65,16 @@ def main() -> None:
     options = parser.parse_args()
     print(_LINE.format("harness", "version", "episodes", "steps", ""))
     harnesses = [harness for harness in HARNESSES if options.only.lower() in harness.name.lower()]
-    with ThreadPoolExecutor(1) as installer, Enterprise(alone=True) as enterprise:
+    with (
+        Enterprise(alone=True) as enterprise,
+        ThreadPoolExecutor(1) as installer,
+        ThreadPoolExecutor(HARNESSES_AT_ONCE) as runners,
+    ):
         environments = dict.fromkeys(harness.environment for harness in harnesses)
         pythons = {name: installer.submit(environment_python, name) for name in environments}
-        outcomes = [_run(harness, pythons[harness.environment], enterprise.url) for harness in harnesses]
+        outcomes = list(
+            runners.map(lambda harness: _run(harness, pythons[harness.environment], enterprise.url), harnesses)
+        )
     raise SystemExit(int(not any(outcomes) or False in outcomes))
 
 
