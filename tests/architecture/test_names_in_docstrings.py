@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,28 +18,28 @@ EXTERNAL = frozenset({"SQLITE_INNOCUOUS"})
 
 def test_every_constant_named_in_a_docstring_exists() -> None:
     listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
-    trees = {name: ast.parse((ROOT / name).read_text()) for name in listed.stdout.split() if (ROOT / name).exists()}
-    named = {(name, word) for name, tree in trees.items() for text in _documentation(tree) for word in text}
-    known = EXTERNAL.union(*(_words_of_code(tree) for tree in trees.values()))
+    named, known = set[tuple[str, str]](), set(EXTERNAL)
+    for name in listed.stdout.split():
+        if (ROOT / name).exists():
+            documented, used = _constants(ast.parse((ROOT / name).read_text()))
+            named.update((name, word) for word in documented)
+            known |= used
     assert not sorted(f"{name}: {word}" for name, word in named if word not in known)
 
 
-def _documentation(tree: ast.Module) -> Iterator[list[str]]:
-    """Return the constants in docstrings and in strings that document an assignment."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield CONSTANT.findall(node.value.value)
+def _constants(tree: ast.Module) -> tuple[set[str], set[str]]:
+    """Return the constants in documentation, and those in names and in other strings, such as names of settings.
 
-
-def _words_of_code(tree: ast.Module) -> set[str]:
-    """Return the constants in names and in strings other than documentation, such as names of settings."""
-    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    words: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            words.add(node.id)
+    Documentation is a docstring, or a string that documents an assignment.
+    """
+    documented, used, statements = set[str](), set[str](), set[int]()
+    for node in ast.walk(tree):  # parents first
+        if isinstance(node, ast.Expr):
+            statements.add(id(node.value))
+        elif isinstance(node, ast.Name):
+            used.add(node.id)
         elif isinstance(node, ast.Attribute):
-            words.add(node.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
-            words.update(CONSTANT.findall(node.value))
-    return words
+            used.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            (documented if id(node) in statements else used).update(CONSTANT.findall(node.value))
+    return documented, used

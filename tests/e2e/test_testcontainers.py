@@ -15,14 +15,15 @@ from tests.architecture.sources import ROOT
 from tests.plugins.isolated_environment import build_isolated_environment
 
 EXAMPLE = ROOT / "examples" / "integration-tests"
+TESTCONTAINERS = {"label": "org.testcontainers.lang=python"}
 
 
 def test_the_example_passes_and_leaves_no_containers(url: str, tmp_path: Path) -> None:
-    before = {container.id for container in docker.from_env().containers.list(all=True)}
+    before = {container.id for container in docker.from_env().containers.list(all=True, filters=TESTCONTAINERS)}
     environment = build_isolated_environment(tmp_path, "testcontainers")
     shutil.copytree(EXAMPLE, environment.work, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     assert "2 passed" in environment.run("python", "-m", "pytest", "-q", "tests/test_containers.py")
-    assert {container.id for container in docker.from_env().containers.list(all=True)} == before
+    assert {container.id for container in docker.from_env().containers.list(all=True, filters=TESTCONTAINERS)} == before
 
 
 @pytest.mark.parametrize(

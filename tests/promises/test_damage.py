@@ -12,7 +12,7 @@ from tests.promises.damage import DAMAGES, run
 
 pytestmark = pytest.mark.integration
 
-TRIALS = 30
+TRIALS, TRIALS_OF_A_DEFECT = 30, 4
 
 
 def test_damage_to_any_file_is_harmless_or_quarantined() -> None:
@@ -26,5 +26,5 @@ def test_a_start_that_deletes_unreadable_files_is_detected(monkeypatch: pytest.M
         shutil.rmtree(self._files.folder(internal_id))
 
     monkeypatch.setattr(Quarantine, "add_episode", delete)
-    outcomes = asyncio.run(run(range(TRIALS), seed=0, quiet=True))
+    outcomes = asyncio.run(run(range(TRIALS_OF_A_DEFECT), seed=0, quiet=True))
     assert any("was removed" in violation for outcome in outcomes for violation in outcome.violations)
