@@ -66,7 +66,11 @@ class CompanyOSEnvironment(Environment[Action, Observation, CompanyOSState]):
         self._rubric = rubric
 
     async def reset_async(self, /, seed: Any = None, episode_id: Any = None, **kwargs: Any) -> Observation:
-        """Start or resume an episode. On a GatewayError, the connection keeps its current episode."""
+        """Start or resume an episode.
+
+        On a GatewayError, the connection keeps its current episode, unless the new one was started and only its first
+        screenshot failed.
+        """
         options = reset_options({"seed": seed, "episode_id": episode_id, **kwargs})
         previous = self._episode if self._episode is not None and self._episode.holder is self else None
         episode = await self._runtime.reset(options, previous, self)
