@@ -6,11 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-SMALL_BYTES, LARGE_BYTES = 4 * 1024, 32 * 1024
+SMALL_BYTES, LARGE_BYTES = 8 * 1024, 64 * 1024
 REPEATS = 4
 SLACK = 2.0
 """Maximum ratio of the time per byte between the large and the small input."""
-HARMLESS_S = 0.02
+HARMLESS_S = 0.04
 """An input that takes less CPU time than this is accepted, whatever its growth. The small one is then not measured."""
 
 Run = Callable[[int], Awaitable[object]]
