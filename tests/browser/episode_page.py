@@ -138,6 +138,7 @@ class EpisodePage:
 
     def _form(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Return the form of the operation whose hidden values match the arguments."""
+        self.page.wait_for_load_state("domcontentloaded")
         forms = self.page.locator(f'form[action$="/-/{operation}"]')
         for at in range(forms.count()):
             form = forms.nth(at)
