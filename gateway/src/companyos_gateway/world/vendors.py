@@ -29,7 +29,7 @@ _LETTER_NUMBERS = str.maketrans({letter: str(int(letter, 36)) for letter in asci
 _STATUSES: list[tuple[VendorStatus, int]] = [("active", 12), ("prospect", 3), ("suspended", 1)]
 _TIERS: list[tuple[RiskTier, int]] = [("low", 5), ("medium", 4), ("high", 1)]
 _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("license", "license", "software"), ("software", "cloud", "analytics")),
+    (("license", "software"), ("software", "cloud", "analytics")),
     (
         ("clean", "chair", "desk lamp", "whiteboard", "first aid", "shelving", "storage rack", "safety shoe"),
         ("facilities",),
