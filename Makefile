@@ -106,7 +106,7 @@ ray-bench: $(RAY_STAMP) ## Time one and two workers of a local Ray cluster
 
 browser: $(STAMP) ## Test every page in Chromium, which must be on the path (SCREENSHOTS=folder writes pictures)
 	@$(UV) sync --frozen --quiet --inexact --group browser --python "$(PYTHON)"
-	@$(BIN)/pytest -n0 -m browser tests/browser $(ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile -m browser tests/browser $(ARGS)
 
 load: $(STAMP) ## Run load tests: 1,000 concurrent episodes, 10,000 abandoned ones, thousands of API requests
 	@$(BIN)/pytest -n0 -m load tests/promises $(ARGS)
