@@ -169,7 +169,8 @@ def test_milestones_are_worth_at_most_nine() -> None:
 
 def test_the_potential_can_be_recomputed_from_stored_evidence() -> None:
     evidence = _builder("a").evidence
-    assert _rubric().potential(Evidence.from_json(evidence.as_json())) == _rubric().potential(evidence)
+    stored = Evidence.from_json(evidence.as_json())
+    assert _rubric().potential(stored, at_end=False) == _rubric().potential(evidence, at_end=False)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,14 @@ from companyos_gateway.evaluation import Standing, Verdict
 
 
 def standing(
-    potential: float = 0.0, *, closed: bool = False, damage: tuple[str, ...] = (), rejections: int = 0
+    potential: float = 0.0,
+    *,
+    at_end: float = 0.0,
+    closed: bool = False,
+    damage: tuple[str, ...] = (),
+    rejections: int = 0,
 ) -> Standing:
-    return Standing(potential=potential, damage=damage, rejections=rejections, closed=closed)
+    return Standing(potential=potential, at_end=at_end, damage=damage, rejections=rejections, closed=closed)
 
 
 def test_a_step_that_changes_nothing_costs_a_tenth() -> None:
@@ -34,6 +39,22 @@ def test_a_milestone_is_paid_once_and_deducted_when_undone() -> None:
     ledger = RewardLedger()
     rewards = [ledger.add_step(StepKind.CARRIED_OUT, standing(potential), None) for potential in (1.0, 1.0, 0.0, 1.0)]
     assert rewards == [0.9, -0.1, -1.1, 0.9]
+
+
+def test_a_milestone_that_is_paid_at_the_end_pays_nothing_before() -> None:
+    ledger = RewardLedger()
+    rewards = [ledger.add_step(StepKind.CARRIED_OUT, standing(at_end=points), None) for points in (1.0, 0.0, 1.0)]
+    assert rewards == [-0.1, -0.1, -0.1]
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(2.0, at_end=1.0), Outcome.SUCCESS, solved_share=1.0) == 17.9
+
+
+@pytest.mark.parametrize(("left", "reward"), [(1.0, -5.1), (0.0, -6.1)])
+def test_a_milestone_reached_at_the_start_is_only_deducted_if_it_is_undone_at_the_end(
+    left: float, reward: float
+) -> None:
+    ledger = RewardLedger(at_end=1.0)
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(at_end=0.0), None) == -0.1
+    assert ledger.add_step(StepKind.CARRIED_OUT, standing(at_end=left), Outcome.FAILED) == reward
 
 
 def test_the_four_costs_are_limited_to_eight() -> None:

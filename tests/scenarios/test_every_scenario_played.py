@@ -18,6 +18,9 @@ from verification.proof import STEP_SHARE
 
 pytestmark = pytest.mark.matrix
 
+FINAL_CALLS = {"wait", "ticketdesk_verify_ticket", "ticketdesk_transition_ticket", "datahub_report_data_issue"}
+"""Calls that may be paid before the end: what they do, or what happens meanwhile, cannot be undone."""
+
 
 @pytest.fixture(scope="module", params=sorted(catalogue()))
 def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:
@@ -28,6 +31,11 @@ def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]
 def test_the_privileged_oracle_succeeds(ways: list[OracleTrace]) -> None:
     for way in ways:
         assert way.kept.result.success, (way.seed, way.kept.result.player_error)
+
+
+def test_no_change_that_can_be_undone_is_paid_before_the_end(ways: list[OracleTrace]) -> None:
+    paid = {record.tool for way in ways for record in way.kept.step_records[:-1] if record.reward > 0}
+    assert paid <= FINAL_CALLS
 
 
 def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[OracleTrace], play_all: PlayAll) -> None:

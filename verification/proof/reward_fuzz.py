@@ -24,7 +24,10 @@ def trace_of(stream: Stream) -> str:
     The format preserves the sign of zeros.
     """
     ledger = RewardLedger(
-        stream.choice(list(Shaping)), stream.choice(list(RewardScale)), potential=stream.choice(_STARTS)
+        stream.choice(list(Shaping)),
+        stream.choice(list(RewardScale)),
+        potential=stream.choice(_STARTS),
+        at_end=stream.choice(_STARTS),
     )
     cases = {"A-1": stream.chance(0.5), "A-2": stream.chance(0.5)} if stream.chance(0.3) else {}
     rewards, end = enter_drawn_steps(ledger, stream, cases=cases)
@@ -61,8 +64,11 @@ def enter_drawn_steps(
         is_last = step == most - 1
         met = is_last and own.chance(0.5)
         damage = tuple(f"entity-{number}" for number in range(damaged))
+        potential = own.choice(_POTENTIALS)
+        at_end = potential * own.choice(_STARTS)
         verdict = Verdict(
-            potential=own.choice(_POTENTIALS),
+            potential=potential - at_end,
+            at_end=at_end,
             damage=damage,
             rejections=rejections,
             success=met and not damage,

@@ -44,7 +44,7 @@ def scenarios_page(scenarios: Mapping[str, Scenario]) -> str:
         "[Scoring](../README.md#scoring) lists the rewards.",
         "## Milestones",
         paragraph(PROSE["scenarios"]["milestones"].format(most=f"{MAX_MILESTONE_POINTS:g}")),
-        table(("kind", "points:", "paid while"), _milestones()),
+        table(("kind", "points:", "paid", "condition"), _milestones()),
         "## Splits",
         *_splits(known),
         "## Shifts",
@@ -69,8 +69,11 @@ def _row(facts: ScenarioDetails) -> tuple[str, ...]:
     )
 
 
-def _milestones() -> list[tuple[str, str, str]]:
-    return [(as_words(name), f"{kind.points:g}", kind.text) for name, kind in MILESTONE_KINDS.items()]
+def _milestones() -> list[tuple[str, str, str, str]]:
+    return [
+        (as_words(name), f"{kind.points:g}", "at the end" if kind.at_end else "at once", kind.text)
+        for name, kind in MILESTONE_KINDS.items()
+    ]
 
 
 def _splits(scenarios: Mapping[str, Scenario]) -> Iterator[str]:

@@ -28,7 +28,7 @@ class Rescorer(Protocol):
     """Function that rescores stored evidence. Raises InvalidEvidenceError."""
 
     def __call__(self, stored: Mapping[str, Any], /) -> EpisodeVerdict:
-        """Return the current verdict of the rubric."""
+        """Return the current verdict of the rubric; with `is_over: false` in `stored`, of an episode that goes on."""
         ...
 
 

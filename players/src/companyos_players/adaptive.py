@@ -28,10 +28,10 @@ class _WorkDone(Exception):  # noqa: N818 - not an error
 
 
 class PrioritySearcher:
-    """Plays like the oracle without the priority of one ticket: guesses it, and tries the others after the run.
+    """Plays like the oracle without the priority of one ticket: tries each until one pays, and all again after the run.
 
     The ticket is the first one whose priority the oracle sets. `key` is its key (None if the oracle sets no priority)
-    and `right` is that priority. The order of the guesses is random; with `start_wrong` the first one is wrong.
+    and `right` is that priority. The order of the guesses is random; with `start_wrong` the first ones are all wrong.
     """
 
     def __init__(self, oracle: Player, *, start_wrong: bool = False) -> None:
@@ -48,7 +48,11 @@ class PrioritySearcher:
         async def guess(tool: str, arguments: dict[str, Any], /) -> StepView:
             if tool == _UPDATE and arguments.get("priority") in PRIORITIES and self.key in (None, arguments["key"]):
                 self.key, self.right = arguments["key"], arguments["priority"]
-                arguments = {**arguments, "priority": next(self._first_guesses(guesses))}
+                for priority in self._first_guesses(guesses):
+                    view = await call(tool, {**arguments, "priority": priority})
+                    if view.reward > 0:
+                        break
+                return view
             if tool == "finish" and arguments.get("outcome") != "refused":
                 raise _WorkDone
             return await call(tool, arguments)

@@ -75,7 +75,7 @@ def _telescoping(kept: RecordedEpisode) -> Tally:
     last = kept.step_records[-1]
     at_the_end = SUCCESS_REWARD if kept.result.success else -FAILURE_COST
     milestones = kept.result.return_ - at_the_end + last.costs
-    error = abs(milestones - (last.potential - _potential_at(kept, 0)))
+    error = abs(milestones - (last.potential - _potential_at(kept, 0, is_last=True)))
     faults = () if error < _TOLERANCE else (f"{kept.instance.scenario}: {kept.result.place}: {error}",)
     return Tally(promise=TELESCOPES, n=1, faults=faults)
 
@@ -85,7 +85,7 @@ def _recomputed(kept: RecordedEpisode) -> Tally:
     checked_steps = [step for step in range(1, len(kept.step_records) + 1) if _is_checked(kept, step)]
     for step in checked_steps:
         act = kept.step_records[step - 1]
-        recomputed = _potential_at(kept, step)
+        recomputed = _potential_at(kept, step, is_last=step == len(kept.step_records))
         if abs(recomputed - act.potential) > _TOLERANCE:
             faults.append(f"{kept.instance.scenario}: {kept.result.place}: step {step}: {act.potential} {recomputed}")
     return Tally(promise=RECOMPUTED, n=len(checked_steps), faults=tuple(faults))
@@ -97,11 +97,14 @@ def _is_checked(kept: RecordedEpisode, step: int) -> bool:
     return is_now_and_then or kept.step_records[step - 1].potential != kept.step_records[step - 2].potential
 
 
-def _potential_at(kept: RecordedEpisode, step: int) -> float:
-    """Return the potential of the evidence up to a step."""
-    final_state = FinalState(kept)
+def _potential_at(kept: RecordedEpisode, step: int, *, is_last: bool) -> float:
+    """Return the potential after a step: milestones paid at the end count as at the start before the last step."""
+    rubric, final_state, first = kept.instance.rubric, FinalState(kept), FinalState(kept)
     final_state.cut(step)
-    return kept.instance.rubric.potential(final_state.evidence())
+    first.cut(0)
+    evidence = final_state.evidence()
+    at_end = rubric.potential(evidence if is_last else first.evidence(), at_end=True)
+    return rubric.potential(evidence, at_end=False) + at_end
 
 
 def _cycles(kept: RecordedEpisode) -> Tally:

@@ -55,7 +55,9 @@ def _verdicts(
 ) -> list[EpisodeVerdict]:
     """Return the verdict before the first step, and after each."""
     numbers = [0, *(step.number for step in steps)]
-    return [*(rescorer(_evidence_up_to(evidence, number)) for number in numbers[:-1]), last]
+    is_over = bool(steps) and steps[-1].done
+    before = [rescorer(_evidence_up_to(evidence, number)) for number in (numbers[:-1] if is_over else numbers)]
+    return [*before, last] if is_over else before
 
 
 def _evidence_up_to(evidence: Mapping[str, Any], step: int) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def _evidence_up_to(evidence: Mapping[str, Any], step: int) -> dict[str, Any]:
         for part in ("changes", "audits")
     }
     views = [view for view in evidence.get("views", []) if view["step"] <= step]
-    return {**evidence, **cut, "views": views, "finish": None, "declared_at": None}
+    return {**evidence, **cut, "views": views, "finish": None, "declared_at": None, "is_over": False}
 
 
 def _turned(before: EpisodeVerdict, now: EpisodeVerdict) -> list[Turned]:

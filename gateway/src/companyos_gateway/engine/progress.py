@@ -97,7 +97,9 @@ class Progress:
         """Return the progress at the start of an episode of the task."""
         return cls(
             evidence=Evidence.start(task.initial),
-            ledger=RewardLedger(options.shaping, options.reward_scale, task.first_standing.potential),
+            ledger=RewardLedger(
+                options.shaping, options.reward_scale, task.first_standing.potential, task.first_standing.at_end
+            ),
             standing=task.first_standing,
             now=task.instance.started_at,
             next_due_at=dict(task.next_due_at),

@@ -83,7 +83,8 @@ class RewardLedger:
     """Rewards paid so far; each step adds one entry.
 
     Costs are limited to MAX_COSTS and damage to MAX_DAMAGE per episode. Milestones are paid as differences of
-    potential, so undoing one takes its reward back. With `shaping=potential` the last step returns the potential to
+    potential, so undoing one takes its reward back. `at_end` is the sum of the points of those milestones paid at the
+    end that were reached at the start. With `shaping=potential` the last step returns the potential to
     its initial value, so milestones do not change the return (Ng, Harada and Russell 1999). With `shaping=none` only
     the last step has a reward, from -FAILURE_COST to REWARD_BOUND in proportion to the solved share.
     """
@@ -91,6 +92,7 @@ class RewardLedger:
     shaping: Shaping = Shaping.MILESTONES
     scale: RewardScale = RewardScale.ORIGINAL
     potential: float = 0.0
+    at_end: float = 0.0
     costs: float = 0.0
     damaged: frozenset[str] = frozenset()
     rejections: int = 0
@@ -98,6 +100,7 @@ class RewardLedger:
     _first_potential: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
+        self.potential += self.at_end
         self._first_potential = self.potential
 
     @property
@@ -159,7 +162,8 @@ class RewardLedger:
 
     def _gain_potential(self, standing: Standing, end: Outcome | None) -> float:
         is_refunded = end is not None and self.shaping is Shaping.POTENTIAL
-        after = self._first_potential if is_refunded else standing.potential
+        reached = standing.potential + (self.at_end if end is None else standing.at_end)
+        after = self._first_potential if is_refunded else reached
         gained = after - self.potential
         self.potential = after
         return gained

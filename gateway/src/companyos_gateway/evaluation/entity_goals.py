@@ -274,7 +274,7 @@ class CertificateOnFile(EntityGoal):
 class EntityGoals:
     """Goals of one kind; `name` is the id of their check.
 
-    Goals that an agent could find by trial and error must not pay milestones (`pays=False`).
+    With `pays=False` they pay no milestones.
     """
 
     def __init__(self, name: str, goals: Sequence[EntityGoal], *, pays: bool = True) -> None:

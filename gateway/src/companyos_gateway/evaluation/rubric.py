@@ -89,7 +89,8 @@ Declaration = Callable[[Evidence, FinishDeclaration | None], Mismatch | None]
 class Standing:
     """Standing of an episode after a step: all that its reward and its end depend on before the agent ends it.
 
-    `potential` is in points. `damage` names the entities that were irreversibly damaged. `rejections` counts the
+    `potential` is the sum of the points of the milestones that are reached and paid at once, `at_end` of those that are
+    paid at the end of the episode. `damage` names the entities that were irreversibly damaged. `rejections` counts the
     rejections of the agent's requests so far. `closed` is true if the agent has taken the task's closing act, such as
     resolving the entry ticket, right or wrong.
     """
@@ -98,6 +99,7 @@ class Standing:
     damage: tuple[str, ...]
     rejections: int
     closed: bool = False
+    at_end: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +226,8 @@ class TaskRubric:
         """Return the standing of an episode."""
         kept = evidence.memoize
         return Standing(
-            potential=self.potential(evidence),
+            potential=self.potential(evidence, at_end=False),
+            at_end=self.potential(evidence, at_end=True),
             damage=self._find_damage(evidence),
             rejections=kept((self, "rejections"), partial(self._rejections, evidence)),
             closed=kept((self, "closed"), partial(self._is_closed, evidence)),
@@ -244,6 +247,7 @@ class TaskRubric:
         unsolved = {case_of(name) for name in failed} if self.cases else ()
         return Verdict(
             potential=standing.potential,
+            at_end=standing.at_end,
             damage=standing.damage,
             rejections=standing.rejections,
             closed=standing.closed,
@@ -265,12 +269,12 @@ class TaskRubric:
             return passed
         return CheckResult(name, mismatch, tuple(filter(failed.__contains__, self._causes[name])), passed.is_goal)
 
-    def potential(self, evidence: Evidence) -> float:
-        """Return the sum of the points of the milestones that are reached."""
+    def potential(self, evidence: Evidence, *, at_end: bool) -> float:
+        """Return the sum of the points of the reached milestones that are paid at the end, or of those paid before."""
         return math.fsum(
             milestone.points
             for key, milestone in self._keyed_milestones
-            if evidence.memoize(key, partial(milestone.is_reached, evidence))
+            if milestone.at_end is at_end and evidence.memoize(key, partial(milestone.is_reached, evidence))
         )
 
 

@@ -32,10 +32,10 @@ class PlannedTask(BaseModel):
 
 
 def to_episode_verdict(verdict: Verdict, evidence: Evidence, *, is_over: bool = True) -> EpisodeVerdict:
-    """Return a verdict in the API's format, with a scorecard if the episode is over."""
+    """Return a verdict in the API's format, with a scorecard and all milestones if the episode is over."""
     return EpisodeVerdict(
         success=verdict.success,
-        potential=verdict.potential,
+        potential=verdict.potential + (verdict.at_end if is_over else 0.0),
         damage=verdict.damage,
         rejections=verdict.rejections,
         checks=tuple(_to_check_verdict(one, evidence) for one in verdict.checks),
@@ -67,7 +67,10 @@ def _to_check_verdict(result: CheckResult, evidence: Evidence) -> CheckVerdict:
 
 
 def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
-    """Return the verdict of the current rubric on stored evidence. Raises InvalidEvidenceError."""
+    """Return the verdict of the current rubric on stored evidence; `is_over` is false before the end of an episode.
+
+    Raises InvalidEvidenceError.
+    """
     try:
         task = PlannedTask.model_validate(stored.get("task"))
         finish = stored.get("finish")
@@ -79,7 +82,7 @@ def rescore_evidence(stored: Mapping[str, Any], /) -> EpisodeVerdict:
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidEvidenceError(f"invalid evidence: {type(error).__name__} {error}") from error
     verdict = _instance(task).rubric.judge(evidence, declared)
-    return to_episode_verdict(verdict, evidence)
+    return to_episode_verdict(verdict, evidence, is_over=stored.get("is_over", True))
 
 
 def _instance(task: PlannedTask) -> Instance:
