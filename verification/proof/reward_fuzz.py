@@ -15,6 +15,7 @@ MAX_STEPS = 150
 _KINDS = tuple(StepKind)
 _POTENTIALS = (0.0, 0.5, 1.0, 1.5, 2.5, 4.5, 6.0, MAX_MILESTONE_POINTS)
 _STARTS = (0.0, 1.0, 1 / 3)
+_SHARES = (0.0, 0.5, 1.0)
 _BOTH = (False, True)
 
 
@@ -65,7 +66,7 @@ def enter_drawn_steps(
         met = is_last and own.chance(0.5)
         damage = tuple(f"entity-{number}" for number in range(damaged))
         potential = own.choice(_POTENTIALS)
-        at_end = potential * own.choice(_STARTS)
+        at_end = potential * own.choice(_SHARES)
         verdict = Verdict(
             potential=potential - at_end,
             at_end=at_end,
