@@ -103,14 +103,17 @@ class IssueReportGoal:
     refusal: Refusal
 
     def is_met(self, evidence: Evidence) -> bool:
-        """Return whether the issue is reported and no other issue on the subjects has a reason."""
+        """Return whether the issue is reported, and no issue on the subjects has another reason."""
         return self.mismatch(evidence) is None
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch with the reported issues; None if only the required issue has a reason."""
+        """Return a mismatch with the reported issues; None if the issue is reported, once for each of its subjects."""
         reports = list(_reporting_changes(evidence))
-        own = [one for one in reports if (one.after or {})["subject"] in self.subjects]
-        if sum((one.after or {})["reason_code"] is not None for one in own) == 1 and self.change(evidence) is not None:
+        rows = [one.after for one in reports if one.after is not None and one.after["subject"] in self.subjects]
+        reasons = [row for row in rows if row["reason_code"] is not None]
+        is_right = all(self.refusal.matches(row["reason_code"], row["reason_ref"]) for row in reasons)
+        is_repeated = len({row["subject"] for row in reasons}) < len(reasons)
+        if is_right and not is_repeated and self.change(evidence) is not None:
             return None
         reason = f"{self.refusal.code} {one_of(self.refusal.references)}"
         expected = f"one issue of kind {self.kind} on {one_of(sorted(self.subjects))}, reason {reason}"
