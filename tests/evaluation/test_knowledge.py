@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from companyos_gateway.evaluation import Evidence
+from companyos_gateway.evaluation.facts import declaration_of, outsider_shown
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Report
-from tests.evaluation.evidence_builder import NOW
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
 
 PAGE = {"items": [{"key": "OPS-1", "status": "open"}, {"key": "OPS-2", "status": "resolved"}], "total": 2}
 TICKET = {
@@ -76,3 +77,26 @@ def test_knowledge_round_trips_through_json() -> None:
     again = Evidence.from_json(stored)
     assert again.knew("OPS-2", before=4, status="resolved")
     assert again.as_json() == evidence.as_json()
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_known"),
+    [
+        ([{"id": "E-1", "title": "Clerk"}], True),
+        ([{"id": "E-2", "title": "Lead"}, {"id": "E-3", "title": "Lead"}], True),
+        ([{"role": "team_lead", "holders": []}], True),
+        ([{"id": "E-2", "title": "Lead"}], False),
+        ([{"id": "E-1", "name": "Ana Costa"}], False),
+        ([], False),
+    ],
+)
+def test_a_person_is_known_as_an_outsider_by_their_title_or_by_those_of_all_members(
+    shown: list[dict[str, Any]], *, is_known: bool
+) -> None:
+    evidence = EvidenceBuilder().evidence
+    evidence.add_view(1, shown)
+    evidence.declared_at = NOW
+    moment = declaration_of(evidence)
+    assert moment is not None
+    assert outsider_shown("E-1", ("E-2", "E-3"), "team_lead").was_known(evidence, moment) is is_known
+    assert not outsider_shown("E-1", ()).was_known(EvidenceBuilder().evidence, moment)

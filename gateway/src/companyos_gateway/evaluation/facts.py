@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -114,6 +114,21 @@ def ticket_status_shown(key: str) -> Fact:
 def person_shown(person_id: str) -> Fact:
     """Return the fact given by the title of a person."""
     return shown(row_views.DATAHUB, "people", person_id, "title")
+
+
+def outsider_shown(person_id: str, member_ids: Collection[str], role: str | None = None) -> Fact:
+    """Return the fact that a person is none of the members of a team, or none of the holders of a role.
+
+    The title of the person shows it, and so do the titles of all members, or the list of the role's holders.
+    """
+
+    def was_known(evidence: Evidence, moment: Moment) -> bool:
+        if role is not None and evidence.knew(role, "holders", before=moment.step):
+            return True
+        known = [evidence.knew(one, "title", before=moment.step) for one in (person_id, *member_ids)]
+        return known[0] or (len(known) > 1 and all(known[1:]))
+
+    return Fact(row_path(row_views.DATAHUB, "people", person_id), "title, or who else belongs to the group", was_known)
 
 
 def vendor_status_shown(vendor_id: str) -> Fact:

@@ -73,6 +73,8 @@ class Audit:
     breaches: tuple[tuple[kit.RequestRow, Breach], ...] = ()
     chain: kit.ApproverChain = field(default_factory=lambda: kit.ApproverChain((), {}))
     reporter_id: str = ""
+    holder_ids: frozenset[str] = frozenset()
+    """The holders of the ordering role."""
     document_id: str | None = None
     """The document that is a ground for refusal, if any."""
 
@@ -173,11 +175,12 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
             build, facts.audited.type_key, facts.role, amount_cents=largest, excluded_ids=excluded_ids
         )
         document_id = self._add_documents(build.child("documents"), facts)
-        holder_ids = {one.id for one in world.staff.holders(facts.ordering_role)}
+        holder_ids = frozenset(one.id for one in world.staff.holders(facts.ordering_role))
         is_ordered = facts.ground is not RefusalGround.NOT_ORDERED
         present = [one.id for one in world.present(slot.created_at.date()) if one.id != world.agent_id]
         reporters = sorted(holder_ids) if is_ordered else [one for one in present if one not in holder_ids]
-        return replace(facts, chain=chain, document_id=document_id, reporter_id=stream.choice(reporters))
+        reporter_id = stream.choice(reporters)
+        return replace(facts, chain=chain, document_id=document_id, reporter_id=reporter_id, holder_ids=holder_ids)
 
     def solution(self, facts: Audit, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Remedy every request that breaks the policy, or refuse and change none of them."""
@@ -197,7 +200,8 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         if facts.document_id:
             outcome = kit.Outcome(facts=(kit.record_shown(facts.document_id),), subjects=(facts.document_id,))
         elif facts.ground:
-            outcome = kit.Outcome(facts=(kit.person_shown(facts.reporter_id),))
+            is_outsider = kit.outsider_shown(facts.reporter_id, facts.holder_ids, facts.ordering_role)
+            outcome = kit.Outcome(facts=(is_outsider,))
         return kit.Solution(
             variant=facts.variant,
             outcome=outcome,

@@ -90,6 +90,7 @@ class Sweep:
     lookalike: Item | None
     owners: Mapping[str, str]
     most_each: int | None
+    lead_id: str
     ordered_by: str
     other_key: str
     goals: tuple[kit.TicketGoal, ...] = ()
@@ -134,6 +135,7 @@ def add_sweep(build: kit.BuildContext, words: Words, team_id: str) -> Sweep:
         lookalike=drawer.lookalike,
         owners=_add_asset_cards(build.child("owners"), items, kept) if variant is Variant.OWNERS else {},
         most_each=_fair_share(build, kept) if variant is Variant.SPREAD else None,
+        lead_id=lead_id,
         ordered_by=stream.choice(others) if ground is RefusalGround.NOT_ORDERED else lead_id,
         other_key=_add_other_sweep(build.child("other"), words, team_id, tag, ground),
     )

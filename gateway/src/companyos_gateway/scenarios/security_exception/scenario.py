@@ -48,6 +48,8 @@ class Waiver:
     ground: Ground | None
     record: kit.RecordRow
     requester: kit.Person
+    owner_team: frozenset[str]
+    """The active members of the team of the system's owner."""
     register: kit.RecordRow
     finding: kit.RecordRow
     review: kit.RecordRow
@@ -123,6 +125,7 @@ class SecurityException(kit.DeclaredScenario[Waiver]):
             ground=ground,
             record=record,
             requester=requester,
+            owner_team=frozenset(one.id for one in staff.active(owner.team_id)),
             register=_file(build, "system", build.working_day_ago(20, 60), owner.id, fields),
             finding=finding,
             review=_file_review(build, system, control, reviewer, (15, 30), results[0]),
@@ -224,7 +227,8 @@ def _refusal(facts: Waiver) -> tuple[kit.Refusal | None, list[kit.Fact]]:
     if facts.ground is None:
         return None, []
     if facts.ground is Ground.OTHER_TEAM:
-        known = [kit.person_shown(facts.requester.id), kit.record_shown(facts.register.id, "owner_id")]
+        is_outsider = kit.outsider_shown(facts.requester.id, facts.owner_team)
+        known = [is_outsider, kit.record_shown(facts.register.id, "owner_id")]
         return kit.Refusal("not_entitled", (facts.requester.id,)), known
     latest_first = facts.earlier[::-1]
     grounds: dict[Ground, tuple[str, Sequence[kit.RecordRow]]] = {
