@@ -100,7 +100,7 @@ class Completion(StrEnum):
 
 
 class Shaping(StrEnum):
-    """Reward for milestones: paid and kept, deducted at the end of a failed episode, or not paid."""
+    """Reward for milestones: paid and kept, paid and deducted at the end, or not paid."""
 
     MILESTONES = "milestones"
     POTENTIAL = "potential"
