@@ -47,6 +47,13 @@ def test_the_names_in_a_request_are_extracted(request_of: Request, name: Name | 
     assert find_name(*request_of, trainer_token=None) == name
 
 
+@pytest.mark.parametrize("path", ["/reset", "/v1/episodes"])
+def test_a_request_that_creates_an_episode_names_only_the_id_in_its_body(path: str) -> None:
+    headers, query = [(b"x-companyos-episode", b"other")], b"episode_id=other"
+    assert find_name("POST", path, query, headers, b'{"episode_id": "abc"}', None) == Name(EPISODE, "abc")
+    assert find_name("POST", path, query, headers, b"{}", None) is None
+
+
 def test_the_trainer_token_names_no_episode() -> None:
     assert find_name("POST", "/reset", b"", BEARER, b"{}", trainer_token=TOKEN) is None
 

@@ -67,10 +67,11 @@ def find_name(
     """
     if (in_path := _IN_PATH.match(path)) is not None:
         return Name(_KINDS[in_path[1]], in_path[2])
-    if episode_id := _header(headers, b"x-companyos-episode").decode("latin-1"):
-        return Name(NameKind.EPISODE, episode_id)
-    if b"episode_id=" in query and (values := parse_qs(query.decode("latin-1")).get("episode_id")):
-        return Name(NameKind.EPISODE, values[0])
+    if not creates_episode(method, path):  # a new episode has the id in the body
+        if episode_id := _header(headers, b"x-companyos-episode").decode("latin-1"):
+            return Name(NameKind.EPISODE, episode_id)
+        if b"episode_id=" in query and (values := parse_qs(query.decode("latin-1")).get("episode_id")):
+            return Name(NameKind.EPISODE, values[0])
     if method == "POST" and (in_body := _name_in_body(path, body)) is not None:
         return in_body
     token = _header(headers, b"authorization").partition(b" ")[2].strip().decode("latin-1")
