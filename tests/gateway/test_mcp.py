@@ -245,6 +245,16 @@ async def test_a_body_that_is_not_a_request_gets_an_error_without_an_id(gateway:
         assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32700)
 
 
+@pytest.mark.parametrize("path", ["/v1/mcp", "/v1/mcp/notes", "/v1/episodes/mine/mcp"])
+@pytest.mark.parametrize("sent_id", ['"\\ud800"', "true", "1.5"])
+async def test_a_body_error_echoes_no_id_that_is_invalid(gateway: NotesGateway, path: str, sent_id: str) -> None:
+    await gateway.reset(episode_id="mine")
+    sent = f'{{"jsonrpc":"2.0","id":{sent_id},"method":"ping","method":"\\ud800"}}'
+    answer = await gateway.http.post(path, content=sent, headers=HEADERS)
+    assert answer.status_code == 422
+    assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32700)
+
+
 async def test_sessions_and_streams_are_not_supported(gateway: NotesGateway) -> None:
     for method in ("GET", "DELETE", "PUT"):
         answer = await gateway.http.request(method, "/v1/mcp", headers=HEADERS)

@@ -9,6 +9,7 @@ from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from starlette.routing import compile_path
 
 from companyos_gateway.engine.errors import GatewayError
+from companyos_shared.wire.strict_json import LONE_SURROGATE
 
 MCP_PATHS = (
     "/v1/mcp",
@@ -32,7 +33,7 @@ class JsonRpcRequestError(Exception):
         error = {"code": code.value, "message": message}
         self.reply = {
             "jsonrpc": "2.0",
-            "id": request_id if isinstance(request_id, str | int) else None,
+            "id": request_id if _is_id(request_id) else None,
             "error": error if data is None else {**error, "data": data},
         }
 
@@ -43,6 +44,13 @@ class JsonRpcRequestError(Exception):
         if problem.status >= _SERVER_ERRORS:
             code = JsonRpcErrorCode.INTERNAL_ERROR
         return cls(request, code, str(problem), problem.body().model_dump(exclude_none=True))
+
+
+def _is_id(value: Any) -> bool:
+    """Return whether a value can be the id of a request: an integer, or a string without lone surrogates."""
+    if isinstance(value, str):
+        return LONE_SURROGATE.search(value) is None
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_mcp_path(path: str) -> bool:

@@ -15,6 +15,8 @@ MAX_VALUES = 4096
 
 MAX_INTEGER = 2**53
 
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
 _LONGEST_INTEGER_DIGITS = 17
 _JSON_TYPES = {
     list: "an array",
@@ -28,7 +30,6 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 """A string, terminated or not. The expression matches at every quote; otherwise an unterminated string would be retried
 from each quote inside it, in quadratic time."""
 _BRACKET = re.compile(r"[\[\]{}]")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class MalformedJsonError(ValueError):
@@ -109,7 +110,7 @@ _DECODER = json.JSONDecoder(
 
 def _check_strings(value: Any) -> None:
     if isinstance(value, str):
-        if _LONE_SURROGATE.search(value):
+        if LONE_SURROGATE.search(value):
             raise MalformedJsonError("lone-surrogate", "Strings must not contain lone surrogates.")
     elif isinstance(value, dict):
         for key, item in value.items():
