@@ -57,8 +57,12 @@ def make_newer(path: Path) -> None:
     path.write_bytes(re.sub(rb'"format":\d', b'"format":9', path.read_bytes()))
 
 
+def write_many_digits(path: Path) -> None:
+    path.write_bytes(re.sub(rb'"format":\d', b'"format":' + b"9" * 5_000, path.read_bytes()))
+
+
 FLIPS = [pytest.param(flip_bit(seed), id=f"bit {seed}") for seed in range(12)]
-CUTS = [truncate, empty, remove, make_newer]
+CUTS = [truncate, empty, remove, make_newer, write_many_digits]
 DAMAGES = [
     *(pytest.param("manifest.json", case.values[0], id=f"manifest-{case.id}") for case in FLIPS),
     *(pytest.param("1.jsonl", case.values[0], id=f"journal-{case.id}") for case in FLIPS),

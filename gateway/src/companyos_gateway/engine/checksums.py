@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from companyos_gateway.engine.errors import QuarantineReason, UnusableFilesError
 
-_FORMAT = re.compile(rb'\{"format":(\d+),')
+_FORMAT = re.compile(rb'\{"format":(\d{1,9}),')
 
 
 def add_checksum(name: str, format_: int, content: bytes) -> tuple[bytes, str]:

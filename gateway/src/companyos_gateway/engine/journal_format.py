@@ -23,9 +23,9 @@ _CHECKSUM_LENGTH = 16
 _COUNT_LENGTH = 10
 _HEADER = re.compile(
     rb'(\{"format":3,"episode":"[^"]+","epoch":\d+,"manifest":"[0-9a-f]{64}","id":"[^"]+",)'
-    rb'("lines":" *(\d+)","chain":"([0-9a-f]{32})"),"checksum":"([0-9a-f]{16})"\}\n'
+    rb'("lines":" *(\d{1,10})","chain":"([0-9a-f]{32})"),"checksum":"([0-9a-f]{16})"\}\n'
 )
-_FORMAT_PREFIX = re.compile(rb'\{"format":(\d+),')
+_FORMAT_PREFIX = re.compile(rb'\{"format":(\d{1,9}),')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
