@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -37,6 +39,34 @@ async def test_every_response_has_the_headers(gateway: NotesGateway, method: str
     assert {name for name in HEADERS if name not in answer.headers} == set()
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options", "code"),
+    [
+        ("GET", "/nothing", {}, "not-found"),
+        ("GET", "/nothing", {"headers": {"Accept": "text/html"}}, "not-found"),
+        ("DELETE", "/readyz", {}, "method-not-allowed"),
+        ("GET", "/v1/tools?format=x", {}, "invalid-request"),
+        ("POST", "/companyos/task", {"json": {"split": "test", "index": "1"}}, "invalid-request"),
+        ("POST", "/reset", {"json": {"sed": 1}}, "invalid-reset"),
+        ("POST", "/reset", {"content": b"{"}, "malformed-json"),
+        ("POST", "/v1/mcp", {"content": b"{"}, "malformed-json"),
+        ("POST", "/mcp", {"content": b"{"}, "malformed-json"),
+        ("POST", "/console/-/start", {"content": b"x" * 70_000}, "body-too-large"),
+        ("POST", "/console/-/start", {"data": {"form": "start", "seed": "none"}}, "invalid-reset"),
+        ("GET", "/v1/episodes/nobody/apps", {}, "unknown-episode"),
+        ("GET", "/v1/episodes/live/apps/-/open?id=NONE-1", {}, "unknown-object"),
+        ("GET", "/livez", {"headers": {"Host": "evil.com"}}, "unknown-host"),
+        ("POST", "/reset", {"headers": {"Origin": "http://evil.com"}}, "foreign-origin"),
+    ],
+)
+async def test_every_error_of_the_gateway_has_its_code_in_a_header(
+    gateway: NotesGateway, method: str, path: str, options: dict[str, Any], code: str
+) -> None:
+    await gateway.reset(episode_id="live")
+    answer = await gateway.http.request(method, path, **options)
+    assert answer.headers.get("X-CompanyOS-Problem") == code
 
 
 async def test_rejected_hosts_and_bodies_have_the_headers(gateway: NotesGateway) -> None:

@@ -30,7 +30,7 @@ from companyos_gateway.engine.episode import VERSION
 from companyos_gateway.middleware.auth import TokenAuthMiddleware
 from companyos_gateway.middleware.body_limit import BodyLimitMiddleware
 from companyos_gateway.middleware.drain import DrainMiddleware, DrainState
-from companyos_gateway.middleware.error_responses import install_error_handlers
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, install_error_handlers
 from companyos_gateway.middleware.fair_share import FairShareScheduler
 from companyos_gateway.middleware.rate_limit import RateLimitMiddleware
 from companyos_gateway.middleware.task_api_validation import TaskApiValidationMiddleware
@@ -120,7 +120,13 @@ def _add_middleware(app: FastAPI, runtime: GatewayRuntime, sockets: WebSocketSlo
         TokenAuthMiddleware, trainer_token=token, sessions=runtime.sessions, store=lambda: runtime.engine().store
     )
     names, own_name = settings.host_names(), settings.space_host
-    app.add_middleware(TrustedHostsMiddleware, names=names, own=own_name, any_name=token is not None)
+    app.add_middleware(
+        TrustedHostsMiddleware,
+        names=names,
+        own=own_name,
+        any_name=token is not None,
+        code_header=PROBLEM_HEADER,
+    )
     app.state.shares = FairShareScheduler(min_share=settings.client_share, max_waiting=settings.client_queue)
     app.add_middleware(
         RateLimitMiddleware,

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.engine.errors import RateLimitedError
-from companyos_gateway.middleware.error_responses import problem_body_page, problem_response_of
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_body_page, problem_response_of
 from companyos_gateway.middleware.json_rpc import JsonRpcRequestError, check_params, is_mcp_path, parse_leniently
 from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, BODY_METHODS, refuse_and_close
 from companyos_gateway.page_paths import accepts_form
@@ -139,7 +139,7 @@ def _rpc_error(text: str) -> dict[str, Any]:
 
 def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Response:
     """Return the response to an invalid body, in the protocol of the path."""
-    headers = {"Connection": "close"} if error.code in _UNREAD else None
+    headers = {PROBLEM_HEADER: error.code} | ({"Connection": "close"} if error.code in _UNREAD else {})
     text, status = f"{error.code}: {error}", _STATUS.get(error.code, _UNPROCESSABLE)
     if path == MCP_PATH:
         return JSONResponse(_rpc_error(text), headers=headers)

@@ -49,8 +49,8 @@ def _headers(problem: GatewayError) -> dict[str, str]:
 
 
 def problem_response_of(body: ProblemBody, headers: dict[str, str] | None = None) -> Response:
-    """Return a problem body as an HTTP response without absent members."""
-    return web.problem_response(body, headers)
+    """Return a problem body as an HTTP response without absent members, with its code in a header."""
+    return web.problem_response(body, {PROBLEM_HEADER: body.code, **(headers or {})})
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -122,6 +122,7 @@ def problem_page(problem: GatewayError, status: int | None = None) -> Response:
 def problem_body_page(
     problem: ProblemBody, headers: Mapping[str, str] | None = None, *, status: int | None = None
 ) -> Response:
-    """Return a problem body as a page."""
+    """Return a problem body as a page, with its code in a header."""
     text = _TEMPLATES.write("problem.html", Shell(title="CompanyOS"), problem=problem)
-    return HTMLResponse(text, status_code=status or problem.status, headers={**HEADERS, **(headers or {})})
+    all_headers = {**HEADERS, PROBLEM_HEADER: problem.code, **(headers or {})}
+    return HTMLResponse(text, status_code=status or problem.status, headers=all_headers)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from companyos.openenv_preload import preload_openenv
 from companyos_gateway.engine.tokens import InvalidSecretError
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
 from companyos_gateway.process.data_folder import FolderInUseError, temporary_data_folder
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
@@ -48,7 +49,11 @@ def serve_workers(
             parser.exit(REFUSED, "error: COMPANYOS_WEB cannot be used with --workers\n")
         token, own_name = settings.trainer(), settings.space_host
         router = TrustedHostsMiddleware(
-            Router(pool, token), names=settings.host_names(), own=own_name, any_name=token is not None
+            Router(pool, token),
+            names=settings.host_names(),
+            own=own_name,
+            any_name=token is not None,
+            code_header=PROBLEM_HEADER,
         )
         app = ResponseHeadersMiddleware(router)
         options = {**UVICORN_OPTIONS, "ws": WebSocketRelay, "lifespan": "on"}

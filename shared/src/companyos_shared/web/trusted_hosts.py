@@ -43,13 +43,24 @@ class TrustedHostsMiddleware:
 
     Browsers report the page that makes a request in `Origin` and `Sec-Fetch-Site`. Pages of other hosts are rejected
     unless their host is in `names`. Other clients send neither header. No response has CORS headers.
+
+    `code_header` is the name of a header for the code of an error.
     """
 
-    def __init__(self, app: ASGIApp, *, names: Sequence[str], any_name: bool = False, own: str | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        names: Sequence[str],
+        any_name: bool = False,
+        own: str | None = None,
+        code_header: str | None = None,
+    ) -> None:
         self._app = app
         self._own = own.lower() if own else None
         self._names = tuple(name.lower() for name in names)
         self._any_name = any_name
+        self._code_header = code_header
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -57,7 +68,8 @@ class TrustedHostsMiddleware:
         if problem is None:
             await self._app(scope, receive, send)
         else:
-            await send_problem(problem, scope, receive, send)
+            headers = {self._code_header: problem.code} if self._code_header else None
+            await send_problem(problem, scope, receive, send, headers=headers)
 
     def _check(self, scope: Scope) -> ProblemBody | None:
         hosts = _values(scope, b"host")

@@ -13,6 +13,7 @@ from companyos.contract import Split, Toolset
 from companyos.viewer import SERVER_POLICY, server_page
 from companyos_gateway.chaos import Kind, levels
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
 from companyos_gateway.page_paths import CONSOLE_ROOT, CONSOLE_STATIC
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates
 
@@ -51,7 +52,9 @@ def render_page(
     shell = Shell(app="console", title="CompanyOS console", prefix=prefix, form_result=form_error)
     menu = [(name, title, f"{prefix}{path}") for name, title, path in _MENU]
     text = _TEMPLATES.write(template, shell, menu_places=menu, here=here, **values)
-    return HTMLResponse(text, status_code=status, headers=HEADERS)
+    problem = None if form_error is None else form_error.problem
+    headers = HEADERS if problem is None else {**HEADERS, PROBLEM_HEADER: problem.code}
+    return HTMLResponse(text, status_code=status, headers=headers)
 
 
 def render_viewer(

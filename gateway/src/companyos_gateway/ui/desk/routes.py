@@ -17,6 +17,7 @@ from companyos_gateway.engine.inspection import PageAccess, fetch_page
 from companyos_gateway.engine.observations import problem_of
 from companyos_gateway.engine.toolbox import FINISH, WAIT
 from companyos_gateway.middleware.auth import TRAINER_SCOPE_KEY, hide_outcome, is_trainer, requested_episode
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
 from companyos_gateway.page_paths import (
     APP_FORM,
     APP_PAGE,
@@ -166,7 +167,7 @@ class _DeskRequest:
                 return RedirectResponse(response.payload.decode(), SEE_OTHER)
         problem = UnknownObjectError(f'No object has the ID "{object_id}".').body()
         text = _TEMPLATES.write("problem.html", self._shell("", None), problem=problem)
-        return HTMLResponse(text, problem.status, headers=HEADERS)
+        return HTMLResponse(text, problem.status, headers={**HEADERS, PROBLEM_HEADER: problem.code})
 
     async def submit(self, service: str, operation: str) -> Response:
         """Take a step and show the next page, or the form with the error."""
