@@ -255,6 +255,21 @@ async def test_a_body_error_echoes_no_id_that_is_invalid(gateway: NotesGateway, 
     assert (answer.json()["id"], answer.json()["error"]["code"]) == (None, -32700)
 
 
+@pytest.mark.parametrize("sent_id", [1.5, None, True, [], {}])
+async def test_a_request_whose_id_is_no_string_or_integer_is_rejected(gateway: NotesGateway, sent_id: Any) -> None:
+    await gateway.reset(episode_id="mine")
+    call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "notes_write_note", "arguments": WRITE}}
+    answer = await gateway.http.post("/v1/episodes/mine/mcp", json={**call, "id": sent_id}, headers=HEADERS)
+    assert (answer.status_code, answer.json()["id"], answer.json()["error"]["code"]) == (200, None, -32600)
+    assert answer.json()["error"]["message"] == "invalid-request: id must be a string or an integer."
+    assert (await gateway.state("mine"))["step_count"] == 0
+
+
+async def test_a_notification_has_no_id_and_is_accepted(gateway: NotesGateway) -> None:
+    sent = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert (await gateway.http.post("/v1/mcp", json=sent, headers=HEADERS)).status_code == 202
+
+
 async def test_sessions_and_streams_are_not_supported(gateway: NotesGateway) -> None:
     for method in ("GET", "DELETE", "PUT"):
         answer = await gateway.http.request(method, "/v1/mcp", headers=HEADERS)

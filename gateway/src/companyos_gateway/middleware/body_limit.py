@@ -16,7 +16,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from companyos_gateway.engine.errors import RateLimitedError
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_body_page, problem_response_of
-from companyos_gateway.middleware.json_rpc import JsonRpcRequestError, check_params, is_mcp_path, parse_leniently
+from companyos_gateway.middleware.json_rpc import (
+    JsonRpcRequestError,
+    check_id,
+    check_params,
+    is_mcp_path,
+    parse_leniently,
+)
 from companyos_gateway.middleware.rate_limit import ADMISSION_SCOPE_KEY, BODY_METHODS, refuse_and_close
 from companyos_gateway.page_paths import accepts_form
 from companyos_shared.web.route_path import route_path
@@ -66,7 +72,10 @@ class BodyLimitMiddleware:
                 scope[BODY_SCOPE_KEY] = body
             else:
                 scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
-            if path == MCP_PATH or is_mcp_path(path):
+            serves_mcp = is_mcp_path(path)
+            if serves_mcp:
+                check_id(scope[JSON_SCOPE_KEY])
+            if serves_mcp or path == MCP_PATH:
                 check_params(scope[JSON_SCOPE_KEY])
         except RateLimitedError as problem:
             await refuse_and_close(problem, scope, receive, send)

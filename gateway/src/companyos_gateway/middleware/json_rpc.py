@@ -58,6 +58,16 @@ def is_mcp_path(path: str) -> bool:
     return any(pattern.match(path) for pattern in _PATTERNS)
 
 
+def check_id(request: dict[str, Any]) -> None:
+    """Raise JsonRpcRequestError for a request whose id is neither a string nor an integer.
+
+    The MCP server would not answer it, because it treats it as a notification.
+    """
+    if "method" in request and "id" in request and not _is_id(request["id"]):
+        text = "invalid-request: id must be a string or an integer."
+        raise JsonRpcRequestError(request, JsonRpcErrorCode.INVALID_REQUEST, text)
+
+
 def check_params(request: dict[str, Any]) -> None:
     """Raise JsonRpcRequestError for parameters of a wrong type, which the servers do not handle."""
     params = request.get("params")
