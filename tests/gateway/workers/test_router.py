@@ -96,6 +96,17 @@ async def test_if_no_worker_knows_the_name_404_takes_precedence_over_401(
         assert [(await http.get(f"/v1/episodes/{name}")).status_code for name in "ab"] == [404, 404]
 
 
+@pytest.mark.parametrize("path", ["/metrics", "/v1/episodes", "/v1/snapshots", "/v1/quarantine"])
+async def test_the_refusal_of_the_worker_that_knows_an_episode_token_takes_precedence(
+    tmp_path: Path, workers: tuple[Answering, Answering], path: str
+) -> None:
+    for worker, answer in zip(workers, ("401 {}: unknown-token", "403 {}: trainer-token-required"), strict=True):
+        worker.answers[f"GET {path}"] = answer.format(PROBLEM)
+    async with _routed(tmp_path, *workers) as http:
+        refused = await http.get(path)
+    assert (refused.status_code, refused.headers[PROBLEM]) == (403, "trainer-token-required")
+
+
 async def test_a_request_whose_worker_exits_gets_no_response(
     tmp_path: Path, workers: tuple[Answering, Answering]
 ) -> None:

@@ -58,7 +58,10 @@ _NOT_RETURNED = _HOP_BY_HOP | {b"date", b"server"}
 _AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _MAX_HEADER_BYTES = 128 * 1024
 _UNREACHABLE = "A worker cannot be reached."
-_OK, _NOT_FOUND, _GONE, _UNAVAILABLE = 200, 404, 410, 503
+_OK, _UNAUTHORIZED, _NOT_FOUND, _GONE, _UNAVAILABLE = 200, 401, 404, 410, 503
+
+_Answer = tuple[int, bytes, aiohttp.ClientResponse]
+"""Status, body and response of a worker."""
 
 
 class Router:
@@ -191,10 +194,10 @@ class Router:
         worker = by_number.get(query) or by_number.get(cookie) or self._pool.workers[0]
         return [worker], worker.number if query in by_number else None
 
-    async def _ask_all(self, scope: Scope) -> dict[int, tuple[int, bytes, aiohttp.ClientResponse] | None]:
+    async def _ask_all(self, scope: Scope) -> dict[int, _Answer | None]:
         """Send a GET request to every worker. Return status, body and response by number, None without a response."""
 
-        async def ask(worker: Worker) -> tuple[int, bytes, aiohttp.ClientResponse] | None:
+        async def ask(worker: Worker) -> _Answer | None:
             with suppress(aiohttp.ClientError, TimeoutError):
                 async with asyncio.timeout(_PROBE_TIMEOUT_S):
                     response, content = await self._send(worker, scope, b"")
@@ -208,19 +211,17 @@ class Router:
     async def _list(self, scope: Scope) -> Response:
         """Return the concatenated lists of all workers."""
         answers = await self._ask_all(scope)
-        found = list(answers.values())
-        for answer in found:
-            if answer is None:
-                return problem_response(ServicesUnavailableError(_UNREACHABLE))
-            if answer[0] != _OK:
-                return _relayed(answer[2], answer[1])
-        return JSONResponse([item for answer in found if answer is not None for item in json.loads(answer[1])])
+        found = [answer for answer in answers.values() if answer is not None]
+        if len(found) < len(answers):
+            return problem_response(ServicesUnavailableError(_UNREACHABLE))
+        if (refusal := _refusal(found)) is not None:
+            return refusal
+        return JSONResponse([item for answer in found for item in json.loads(answer[1])])
 
     async def _metrics(self, scope: Scope) -> Response:
         answers = await self._ask_all(scope)
-        for answer in answers.values():
-            if answer is not None and answer[0] != _OK:
-                return _relayed(answer[2], answer[1])
+        if (refusal := _refusal([answer for answer in answers.values() if answer is not None])) is not None:
+            return refusal
         pages = {number: None if answer is None else answer[1].decode() for number, answer in answers.items()}
         media_type = next((answer[2].headers["Content-Type"] for answer in answers.values() if answer), "text/plain")
         return Response(merge_metrics(pages, self._pool.workers), media_type=media_type)
@@ -296,6 +297,18 @@ def _relayed(answer: aiohttp.ClientResponse, content: bytes | None) -> Response:
         (name.lower(), value) for name, value in answer.raw_headers if name.lower() not in _NOT_RETURNED
     ]
     return response
+
+
+def _refusal(answers: Iterable[_Answer]) -> Response | None:
+    """Return a response whose status is not 200, None if there is none.
+
+    An episode token is known to one worker only, so other statuses take precedence over 401.
+    """
+    refusals = [answer for answer in answers if answer[0] != _OK]
+    if not refusals:
+        return None
+    _, body, response = min(refusals, key=lambda answer: answer[0] == _UNAUTHORIZED)
+    return _relayed(response, body)
 
 
 def _cookie(headers: Iterable[tuple[bytes, bytes]], name: str) -> str:
