@@ -99,6 +99,13 @@ def test_the_sync_client_plays_an_episode(tiny_url: str) -> None:
         assert env.state().success
 
 
+def test_an_unreachable_server_is_a_connection_error_without_await_too() -> None:
+    env = CompanyOSEnv(base_url="http://127.0.0.1:3")
+    for _ in range(2):
+        with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:3"), env.sync() as session:
+            session.reset()
+
+
 async def test_an_unreachable_server_is_a_connection_error() -> None:
     with pytest.raises(ConnectionError):
         async with CompanyOSEnv(base_url="http://127.0.0.1:9", connect_timeout_s=1):

@@ -89,5 +89,9 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
         super().__enter__()
         return self
 
+    def _run(self, coro: Any) -> Any:
+        self._async._sync_client = self  # OpenEnv's `close` is awaited in this loop after a failed connect
+        return super()._run(coro)
+
     def _child(self) -> Self:
         return type(self)(self._async._create_session_client())
