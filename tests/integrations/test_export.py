@@ -58,6 +58,15 @@ def test_the_card_of_a_dataset_lists_its_files(exported: Path) -> None:
     assert CANARY in text
 
 
+def test_an_export_does_not_write_to_a_folder_with_files(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    answer = RUNNER.invoke(
+        app, ["tasks", "export", "--out", str(tmp_path), "--format", "jsonl", "--url", "127.0.0.1:9"]
+    )
+    assert (answer.exit_code, answer.stderr) == (2, f"error: {tmp_path} exists and is not an empty folder\n")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
 def test_without_pyarrow_the_error_names_the_install_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match=re.escape(install_command("parquet"))):

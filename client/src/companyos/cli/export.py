@@ -21,7 +21,7 @@ from companyos.cli.connection import (
     check_split,
     connect_or_start,
 )
-from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, fail, pluralize, report_errors
+from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, check_empty_folder, fail, pluralize, report_errors
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
@@ -40,7 +40,7 @@ class Format(StrEnum):
 
 
 def export(
-    out: Annotated[Path, typer.Option(file_okay=False, help="Output folder.")],
+    out: Annotated[Path, typer.Option(file_okay=False, help="Output folder, new or empty.")],
     fmt: Annotated[
         Format,
         typer.Option(
@@ -83,6 +83,7 @@ def export(
     if image is not None and fmt is not Format.HARBOR:
         fail("--image needs --format harbor", USAGE_ERROR)
     write = _make_writer(fmt, image)
+    check_empty_folder(out)
     with report_errors(), connect_or_start(url, token) as server:
         offered, tools = _read(server, splits, scenario, chaos, count)
         for path in write(out, offered, tools):

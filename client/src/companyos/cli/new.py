@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from companyos.cli.terminal import OUT, USAGE_ERROR, fail, report_errors, sanitize
+from companyos.cli.terminal import OUT, USAGE_ERROR, check_empty_folder, fail, report_errors, sanitize
 
 TEMPLATE = Path(__file__).parents[1] / "templates" / "scenario"
 MODEL = "parking_permit"
@@ -44,8 +44,7 @@ def scenario(
     if problem := name_problem(name):
         fail(problem, USAGE_ERROR)
     target = folder or Path(name)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        fail(f"{target} exists and is not an empty folder", USAGE_ERROR)
+    check_empty_folder(target)
     with report_errors():
         write_package(target, name)
     OUT.print(f"Wrote a package with the scenario {name} to {sanitize(str(target))}.\n\nInstall and check it:\n")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -96,6 +97,13 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
     if rest:
         ERR.print(replace_control_characters(rest), style="dim", markup=False, soft_wrap=True)
     raise typer.Exit(code)
+
+
+def check_empty_folder(folder: Path) -> None:
+    """End the command if the folder to write exists and is not empty."""
+    with report_errors():
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            fail(f"{folder} exists and is not an empty folder", USAGE_ERROR)
 
 
 @contextmanager
