@@ -57,6 +57,27 @@ async def test_changes_of_a_policy_to_responses_or_arguments_are_not_recorded(ti
     assert (played.steps[0].arguments, played.steps[0].result) == ({"amount": 1}, {"total": 1})
 
 
+async def test_a_cancelled_episode_leaves_no_step_behind(tiny_url: str) -> None:
+    playing: asyncio.Task[Any]
+
+    class CancelledPolicy:
+        name = "cancelled"
+
+        async def play(self, task: TaskView, call: Call) -> None:
+            step = asyncio.ensure_future(call("add", {"amount": 1}))
+            await asyncio.sleep(0)  # the step has started and waits for the lock of the connection
+            await asyncio.sleep(0)
+            playing.cancel()
+            await step
+
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        earlier = asyncio.all_tasks()
+        playing = asyncio.ensure_future(play_episode(env, a_plan(), CancelledPolicy()))
+        await asyncio.wait([playing])
+        assert playing.cancelled()
+        assert not [task for task in asyncio.all_tasks() - earlier if "take_step" in repr(task.get_coro())]
+
+
 async def test_an_episode_is_recorded_from_the_state_and_the_observations(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, ("fly", {}), ADD_2))

@@ -239,11 +239,16 @@ async def _play(
             on_step(line, view)
         return view
 
-    trouble = await _run_policy(policy, task, call, time_limit_s)
-    if in_flight is not None and not in_flight.done():
-        await in_flight  # the time limit expired during a step, which must be recorded
-    if not log.is_over and not await _was_ended_elsewhere(env):
-        await call("finish", dict(GIVE_UP))
+    try:
+        trouble = await _run_policy(policy, task, call, time_limit_s)
+        if in_flight is not None and not in_flight.done():
+            await in_flight  # the time limit expired during a step, which must be recorded
+        if not log.is_over and not await _was_ended_elsewhere(env):
+            await call("finish", dict(GIVE_UP))
+    finally:
+        if in_flight is not None:
+            in_flight.cancel()  # a step that still runs here belongs to a cancelled or failed episode
+            await asyncio.gather(in_flight, return_exceptions=True)
     return trouble
 
 
