@@ -90,6 +90,12 @@ def test_the_end_of_the_input_gives_up_the_episode(tiny_url: str, tmp_path: Path
     assert "failed after 1 step," in reported
 
 
+def test_the_end_of_the_input_at_a_prompt_for_an_argument_gives_up_the_episode(tiny_url: str, tmp_path: Path) -> None:
+    reported = played(tiny_url, tmp_path, "add 1", "add")
+    assert "the episode is abandoned" in reported
+    assert "failed after 2 steps," in reported
+
+
 def test_a_cancelled_episode_is_stored_and_a_rejected_reset_is_reported(tiny_url: str, tmp_path: Path) -> None:
     answered = RUNNER.invoke(
         app, ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)], input="add 1\nquit\n"

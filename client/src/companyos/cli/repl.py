@@ -82,12 +82,12 @@ class Repl:
             self._print_clock(now, left)
             try:
                 line = self._reader.command("> ")
+                if line in ("quit", "exit"):
+                    return
+                step = self._run_command(line)
             except EOFError:
                 OUT.print("[dim]end of input: the episode is abandoned[/]")
                 return
-            if line in ("quit", "exit"):
-                return
-            step = self._run_command(line)
             if step is not None:
                 now, left, done = step.now, step.steps_left, step.done
             elif done := self._sync_browser_steps():
