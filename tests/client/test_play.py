@@ -207,7 +207,7 @@ def test_ctrl_c_at_a_terminal_gives_up_the_episode_and_stores_it(tiny_url: str, 
         ("fields=cost=12", {"fields": {"cost": 12}}),
         ('{"anything": [1]}', {"anything": [1]}),
         ("it's", {"key": "it's"}),
-        ("other=1", {"key": "other=1"}),
+        ('"other=1"', {"key": "other=1"}),
     ],
 )
 def test_typed_text_is_parsed_as_arguments(typed: str, read: dict[str, Any]) -> None:
@@ -232,6 +232,27 @@ def test_typed_text_is_parsed_as_arguments(typed: str, read: dict[str, Any]) -> 
 def test_invalid_input_is_rejected(typed: str) -> None:
     with pytest.raises(InvalidInputError):
         parse_arguments(SCHEMA, typed if typed != "[1]{" else "version=x")
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("ky=OPS-8", "unknown argument ky; accepted: key, to, version, days, urgent, tags, fields"),
+        ("OPS-8 to=gone", "to must be one of open, in_progress, in_review, closed; got 'gone'"),
+        ("OPS-8 open many", "version must be a whole number; got 'many'"),
+        ("fields=high", "fields must be name=value pairs or a JSON object; got 'high'"),
+        ("{", "the arguments must be valid JSON: "),
+    ],
+)
+def test_an_error_names_its_argument(typed: str, reason: str) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(reason)):
+        parse_arguments(SCHEMA, typed)
+
+
+def test_a_quoted_word_and_the_fields_of_an_object_may_contain_other_names() -> None:
+    assert parse_arguments(SCHEMA, ' "ky=OPS-8"  to=open') == {"key": "ky=OPS-8", "to": "open"}
+    only_fields = {"properties": {"fields": {"type": "object"}}}
+    assert parse_arguments(only_fields, "size=3") == {"fields": {"size": 3}}
 
 
 def test_an_object_and_a_list_may_be_typed_as_json() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from io import StringIO
 from typing import Any
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_]+)*)=(.*)", re.DOTALL)
@@ -21,25 +22,36 @@ def parse_arguments(schema: Mapping[str, Any], typed: str) -> dict[str, Any]:
     """Return the arguments of a line: a JSON object, or words. Raises InvalidInputError.
 
     `name=value` sets an argument, `name.part=value` a field of an object, and a word without a name the next argument
-    in the order of the schema. Double quotes enclose values with blanks.
+    in the order of the schema. Double quotes enclose values with blanks, and words with `=` that are not assignments.
     """
     if typed.startswith("{"):
-        return _parse_json_object(typed)
+        try:
+            return _parse_json_object(typed)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"the arguments {error}") from None
     properties = schema.get("properties", {})
     unnamed = [*schema.get("required", ()), *(name for name in properties if name not in schema.get("required", ()))]
     arguments: dict[str, Any] = {}
-    for word in _split_words(typed):
-        match = _ASSIGNMENT.fullmatch(word)
+    for word, is_quoted in _split_words(typed):
+        match = None if is_quoted else _ASSIGNMENT.fullmatch(word)
         if match is not None and match[1] in properties:
-            _set_path(
-                arguments, match[1], match[2], parse_value(properties[match[1]], match[3], is_part=bool(match[2]))
-            )
+            value = _parse_argument(match[1], properties[match[1]], match[3], is_part=bool(match[2]))
+            _set_path(arguments, match[1], match[2], value)
             continue
         name = next((name for name in unnamed if name not in arguments), None)
+        if match is not None and (name is None or properties[name].get("type") != "object"):
+            raise InvalidInputError(f"unknown argument {match[1]}; accepted: {', '.join(properties) or 'none'}")
         if name is None:
             raise InvalidInputError(f"too many arguments: {word!r}")
-        arguments[name] = parse_value(properties[name], word)
+        arguments[name] = _parse_argument(name, properties[name], word)
     return arguments
+
+
+def _parse_argument(name: str, schema: Mapping[str, Any], typed: str, *, is_part: bool = False) -> Any:
+    try:
+        return parse_value(schema, typed, is_part=is_part)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{name} {error}") from None
 
 
 def parse_value(schema: Mapping[str, Any], typed: str, *, is_part: bool = False) -> Any:
@@ -63,11 +75,17 @@ def parse_value(schema: Mapping[str, Any], typed: str, *, is_part: bool = False)
             return typed
 
 
-def _split_words(typed: str) -> list[str]:
-    lexer = shlex.shlex(typed, posix=True)
+def _split_words(typed: str) -> list[tuple[str, bool]]:
+    """Return the words, and whether each begins with a quote."""
+    source = StringIO(typed)
+    lexer = shlex.shlex(source, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.quotes = True, "", '"'
+    words, start = [], 0
     try:
-        return list(lexer)
+        for word in lexer:
+            words.append((word, typed[start:].lstrip().startswith('"')))
+            start = source.tell()
+        return words
     except ValueError as error:
         raise InvalidInputError(f"cannot parse {typed!r}: {str(error).lower()}") from None
 
