@@ -55,7 +55,7 @@ def test_the_potential_from_stored_evidence_equals_the_paid_one(oracles: list[Re
     for kept in oracles:
         verdict = kept.instance.rubric.judge(Evidence.from_json(kept.evidence.as_json()), kept.finish)
         assert verdict.success
-        costs = kept.result.return_ - 15.0 - verdict.potential
+        costs = kept.result.return_ - 15.0 - verdict.potential - verdict.at_end
         assert -8.0 <= costs <= -STEP_COST * kept.result.steps + 1e-9
 
 
