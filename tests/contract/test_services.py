@@ -131,6 +131,19 @@ def test_every_argument_has_a_description(tools: list[Tool]) -> None:
     assert [(tool, name) for tool, name, schema in arguments if not schema.get("description")] == []
 
 
+def test_every_argument_has_only_keywords_of_json_schema(tools: list[Tool]) -> None:
+    known = {*jsonschema.Draft202012Validator.VALIDATORS, "description"}
+    unknown = {
+        (tool.name, name, keyword)
+        for tool in tools
+        for name, schema in tool.input_schema["properties"].items()
+        for part in (schema, *schema.get("anyOf", ()))
+        for keyword in part
+        if keyword not in known
+    }
+    assert unknown == set()
+
+
 def test_operations_have_stable_names_and_short_descriptions(tools: list[Tool]) -> None:
     for tool in tools:
         assert _NAME.match(tool.name), tool.name

@@ -116,6 +116,14 @@ async def test_an_invalid_period_is_rejected(hub: ServiceHarness, period: dict[s
     assert problem(await hub.get("/calendar", params=period)) == (422, code)
 
 
+async def test_a_day_out_of_range_is_rejected_with_the_limit_as_a_date(hub: ServiceHarness) -> None:
+    answers = [await hub.get("/calendar", params={"from": day}) for day in ("2200-01-01", "1969-12-31")]
+    assert [answer.json()["detail"] for answer in answers] == [
+        'from must be at most 2199-12-31; got "2200-01-01"',
+        'from must be at least 1970-01-01; got "1969-12-31"',
+    ]
+
+
 @pytest.mark.parametrize("written", ["0", "86400", "-1"])
 async def test_seconds_since_1970_are_not_a_valid_date(hub: ServiceHarness, written: str) -> None:
     assert problem(await hub.get("/calendar", params={"from": written})) == (422, "invalid-arguments")

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from companyos_datahub.calendar import service
 from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowedError
@@ -14,7 +15,8 @@ from companyos_datahub.people.rules import PersonNotFoundError
 from companyos_shared.framework import CallDep, InvalidCursorError, IsoTimeText, PageQuery, error_responses
 
 router = APIRouter(tags=["calendar"])
-Day = Annotated[date, IsoTimeText]
+Day = Annotated[date, Field(ge=EARLIEST, le=LATEST), IsoTimeText]
+_ACCEPTED = f"{EARLIEST} to {LATEST}"
 
 
 @router.get(
@@ -27,9 +29,9 @@ async def get_calendar(
     call: CallDep,
     person_id: Annotated[str | None, Query(description="Only absences of this person.")] = None,
     first: Annotated[
-        Day | None, Query(alias="from", ge=EARLIEST, le=LATEST, description="First day, such as 2026-03-31.")
+        Day | None, Query(alias="from", description=f"First day, such as 2026-03-31; accepted: {_ACCEPTED}.")
     ] = None,
-    last: Annotated[Day | None, Query(alias="to", ge=EARLIEST, le=LATEST, description="Last day, included.")] = None,
+    last: Annotated[Day | None, Query(alias="to", description=f"Last day, included; accepted: {_ACCEPTED}.")] = None,
 ) -> Calendar:
     """Show absences, public holidays and office hours, by default of four weeks from today."""
     return service.get_calendar(call, page, person_id=person_id, first=first, last=last)
