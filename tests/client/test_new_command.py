@@ -49,6 +49,21 @@ def test_an_invalid_package_name_is_rejected(name: str, tmp_path: Path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
+def test_the_name_of_an_installed_scenario_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "site" / "acme-1.0.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[companyos.scenarios]\nacme_parking = acme.scenario:SCENARIO\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    for name in ("vendor_onboarding", "acme_parking"):
+        answer = RUNNER.invoke(app, ["new", "scenario", name, "--dir", str(tmp_path / "new")])
+        assert (answer.exit_code, answer.stderr) == (
+            2,
+            f"error: a scenario {name} is already installed; choose another NAME\n",
+        )
+    assert not (tmp_path / "new").exists()
+
+
 def test_existing_files_are_kept(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     answer = RUNNER.invoke(app, ["new", "scenario", "fleet_card", "--dir", str(tmp_path)])

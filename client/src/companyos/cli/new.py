@@ -6,6 +6,8 @@ import keyword
 import re
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +45,8 @@ def scenario(
 
     if problem := name_problem(name):
         fail(problem, USAGE_ERROR)
+    if _is_installed(name):
+        fail(f"a scenario {name} is already installed; choose another NAME", USAGE_ERROR)
     target = folder or Path(name)
     check_empty_folder(target)
     with report_errors():
@@ -59,6 +63,14 @@ def name_problem(name: str) -> str | None:
     if keyword.iskeyword(name) or name in sys.stdlib_module_names:
         return f"NAME must not be a keyword or a module of Python; got {name!r}"
     return None
+
+
+def _is_installed(name: str) -> bool:
+    """Return whether the server or another package provides a scenario of this name."""
+    server = find_spec("companyos_gateway")
+    folders = (server.submodule_search_locations or ()) if server is not None else ()
+    is_built_in = any((Path(folder) / "scenarios" / name / "scenario.py").is_file() for folder in folders)
+    return is_built_in or bool(entry_points(group="companyos.scenarios", name=name))
 
 
 def write_package(target: Path, name: str) -> None:
