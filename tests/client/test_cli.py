@@ -100,6 +100,9 @@ def test_the_version_is_that_of_the_package() -> None:
         (["demo", "--seed", LARGEST_SEED], 2, f"exceeds the largest seed {LARGEST_SEED}"),
         (["up", "--keep-databases"], 2, "--keep-databases needs --data-dir"),
         (["up", "--episode", "main"], 2, "--episode needs --keep"),
+        (["tasks", "--scenario", "tiny"], 2, "--scenario needs --split"),
+        (["tasks", "--chaos", "3"], 2, "--chaos needs --split or the name of a scenario"),
+        (["tasks", "test.tiny.2.00", "--chaos", "3"], 2, "--chaos needs --split or the name of a scenario"),
         (["fly"], 2, "fly"),
     ],
 )

@@ -83,14 +83,19 @@ def tasks(
       [cyan]companyos tasks export --out tasks[/]                   all, as a dataset
     """
     check_seeds(seed, count or DEFAULT_BRIEFS)
+    is_task = what is not None and what.count(".") > 1
     if split is not None:
         check_split(split)
+    elif scenario is not None:
+        fail("--scenario needs --split", USAGE_ERROR)
+    elif chaos is not None and (what is None or is_task):
+        fail("--chaos needs --split or the name of a scenario", USAGE_ERROR)
     with report_errors(), connect_or_start(url, token) as server:
         if split is not None:
             if what is not None:
                 fail("--split cannot be combined with a task or scenario", USAGE_ERROR)
             _browse(server, split, scenario, chaos, count, as_json=as_json)
-        elif what is not None and what.count(".") > 1:
+        elif what is not None and is_task:
             _show_task(server, what, as_json=as_json)
         elif what is not None:
             _show_briefs(
