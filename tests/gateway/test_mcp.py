@@ -256,7 +256,9 @@ async def test_a_body_error_echoes_no_id_that_is_invalid(gateway: NotesGateway, 
 
 
 @pytest.mark.parametrize("sent_id", [1.5, None, True, [], {}])
-async def test_a_request_whose_id_is_neither_text_nor_a_whole_number_is_rejected(gateway: NotesGateway, sent_id: Any) -> None:
+async def test_a_request_whose_id_is_neither_text_nor_a_whole_number_is_rejected(
+    gateway: NotesGateway, sent_id: Any
+) -> None:
     await gateway.reset(episode_id="mine")
     call = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "notes_write_note", "arguments": WRITE}}
     answer = await gateway.http.post("/v1/episodes/mine/mcp", json={**call, "id": sent_id}, headers=HEADERS)
