@@ -98,7 +98,7 @@ async def test_a_run_can_be_resumed_in_an_empty_folder(tiny_url: str, tmp_path: 
 
 async def test_another_run_is_not_resumed(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1, 2), out=tmp_path / "run")
-    with pytest.raises(RunMismatchError, match="2 episodes of another run"):
+    with pytest.raises(RunMismatchError, match="2 episodes of another run: seed 1 is not part of this one"):
         await play_all(tiny_url, plans_of(3), out=tmp_path / "run", resume=True)
     assert seeds_of(tmp_path / "run") == [1, 2]
 

@@ -19,6 +19,7 @@ from companyos.runner.run_reader import (
     NEW_EPISODES,
     RUN,
     TRAJECTORIES,
+    name_of,
     read_audit_lines,
 )
 from companyos.signed_evidence import canonical_json
@@ -102,17 +103,19 @@ class RunFolder:
     def _load_kept(self, plans: Sequence[EpisodePlan]) -> None:
         """Load the episodes in the folder that belong to the plans; truncated lines are ignored."""
         by_key = {_episode_key(plan): plan for plan in plans}
-        unknown = 0
+        unknown: list[EpisodeRecord] = []
         for line in read_audit_lines(self._folder):
             if line.record is None:
                 continue
             plan = by_key.get(_episode_key(line.record))
             if plan is None:
-                unknown += 1
+                unknown.append(line.record)
             else:
                 self.kept[plan] = line.record
         if unknown:
-            raise RunMismatchError(f"{self._folder} contains {unknown} episodes of another run")
+            count = f"{len(unknown)} episode{'s' * (len(unknown) > 1)}"
+            reason = _difference(unknown[0], plans)
+            raise RunMismatchError(f"{self._folder} contains {count} of another run: {reason} is not part of this one")
         _check_settings(self._folder, self._settings)
         self._written = {self._order[plan]: record for plan, record in self.kept.items()}
 
@@ -159,6 +162,22 @@ def _episode_key(episode: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
     overrides = tuple(sorted(dict(episode.chaos_overrides).items()))
     task = episode.task_id or (episode.scenario, episode.seed, episode.chaos, overrides)
     return episode.policy, task, episode.trial
+
+
+def _difference(record: EpisodeRecord, plans: Iterable[EpisodePlan]) -> str:
+    """Return the settings of a record that no plan has, or the episode's name if only their combination is new."""
+    settings = _settings_of(record)
+    planned = [_settings_of(plan) for plan in plans]
+    new = [name for name in settings if all(plan.get(name) != settings[name] for plan in planned)]
+    return ", ".join(f"{name} {settings[name]}" for name in new) or name_of(record)
+
+
+def _settings_of(episode: EpisodePlan | EpisodeRecord) -> dict[str, object]:
+    settings = {"policy": episode.policy, "scenario": episode.scenario, "chaos": episode.chaos, "trial": episode.trial}
+    if episode.task_id is not None:
+        return {**settings, "task": episode.task_id}
+    overrides = [f"{name}={rate:g}" for name, rate in sorted(dict(episode.chaos_overrides).items())]
+    return {**settings, "override": ", ".join(overrides) or "none", "seed": episode.seed}
 
 
 def _check_settings(folder: Path, settings: Settings) -> None:
