@@ -103,6 +103,9 @@ def test_the_version_is_that_of_the_package() -> None:
         (["tasks", "--scenario", "tiny"], 2, "--scenario needs --split"),
         (["tasks", "--chaos", "3"], 2, "--chaos needs --split or the name of a scenario"),
         (["tasks", "test.tiny.2.00", "--chaos", "3"], 2, "--chaos needs --split or the name of a scenario"),
+        (["rescore", "no-run"], 2, "no-run is not the folder of a run: episodes.jsonl is missing"),
+        (["submit", "--check", "no-run"], 2, "no-run is not the folder of a submission: card.toml is missing"),
+        (["submit", "no-run", "--out", "new"], 2, "error: --card FILE is missing"),
         (["fly"], 2, "fly"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, plain_table, pluralize, report_errors, sanitize
+from companyos.cli.view import usage_errors
 
 if TYPE_CHECKING:
     from companyos.contract import EpisodeVerdict
@@ -46,6 +47,7 @@ def rescore(
     """
     from companyos import rescorers
     from companyos.runner import rescore as rescore_run
+    from companyos.viewer.stored_run import check_is_run
 
     keys = check_public_keys(public_key)
     if keys and unsigned:
@@ -54,7 +56,9 @@ def rescore(
         rescorer = rescorers.load_rescorer()
     except rescorers.RescorerUnavailableError as error:
         fail(str(error))
-    with report_errors():
+    with report_errors(), usage_errors():
+        for folder in runs:
+            check_is_run(folder)
         results = [
             result
             for folder in runs

@@ -62,7 +62,9 @@ def submit(
         _check_all(paths, check_public_keys(public_key), parallel)
         return
     if card is None or out is None or len(paths) != 1 or public_key:
-        fail("give one RUN with --card FILE and --out DIR, or --check with submissions", USAGE_ERROR)
+        missing = [name for name, value in (("--card FILE", card), ("--out DIR", out)) if value is None]
+        reason = f"{missing[0]} is missing; " if len(missing) == 1 else ""
+        fail(f"{reason}give one RUN with --card FILE and --out DIR, or --check with submissions", USAGE_ERROR)
     _make(paths[0], card, out, with_evidence=not no_evidence)
 
 
@@ -88,7 +90,15 @@ def _make(run: Path, card: Path, out: Path, *, with_evidence: bool) -> None:
 
 
 def _check_all(folders: Sequence[Path], public_keys: Sequence[str], parallel: int) -> None:
+    from companyos.leaderboard.card import CARD
+
     refused = 0
+    for folder in folders:
+        if not (folder / CARD).is_file():
+            fail(
+                f"{folder} is not the folder of a submission: {CARD} is missing; `companyos submit RUN` creates it",
+                USAGE_ERROR,
+            )
     with report_errors(), connect_or_start(None, None) as server:
         for folder in folders:
             with TemporaryDirectory(prefix="companyos-submission-") as scratch:

@@ -36,6 +36,14 @@ class UnknownEpisodeError(LookupError):
     """Raised for an unknown episode name."""
 
 
+def check_is_run(folder: Path) -> None:
+    """Raise NotARunError unless the folder contains a run."""
+    if not (folder / EPISODES).is_file():
+        raise NotARunError(
+            f"{folder} is not the folder of a run: {EPISODES} is missing; `companyos eval --out` creates it"
+        )
+
+
 class StoredRun:
     """Reads a run, one episode at a time. Raises NotARunError, and OSError for unreadable files.
 
@@ -139,10 +147,7 @@ class StoredRun:
         return episode_document(facts, trajectory, record=record, faults=faults), None
 
     def _read_records(self) -> None:
-        if not (self._folder / EPISODES).is_file():
-            raise NotARunError(
-                f"{self._folder} is not the folder of a run: {EPISODES} is missing; `companyos eval --out` creates it"
-            )
+        check_is_run(self._folder)
         for name, record, fault in _records(self._folder):
             if record is None:
                 self.faults.append(str(fault))
