@@ -61,7 +61,7 @@ OverrideOption = Annotated[
     typer.Option(
         "--override",
         metavar="NAME=RATE",
-        help="Rate in 0..1 of a chaos kind or a feature of shifts, such as freeze=0. Repeat for several.",
+        help="Rate in 0..1 of a chaos kind or a feature of shifts, such as stale_metric=0. Repeat for several.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -75,7 +75,7 @@ def parse_overrides(typed: list[str] | None) -> tuple[tuple[str, float], ...]:
         try:
             overrides[name] = float(rate)
         except ValueError:
-            fail(f"--override must be NAME=RATE with a rate in 0..1, such as freeze=0; got {text!r}", USAGE_ERROR)
+            fail(f"--override must be NAME=RATE with a rate in 0..1, such as stale_metric=0; got {text!r}", USAGE_ERROR)
     return tuple(sorted(overrides.items()))
 
 
