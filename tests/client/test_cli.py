@@ -106,6 +106,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["rescore", "no-run"], 2, "no-run is not the folder of a run: episodes.jsonl is missing"),
         (["submit", "--check", "no-run"], 2, "no-run is not the folder of a submission: card.toml is missing"),
         (["submit", "no-run", "--out", "new"], 2, "error: --card FILE is missing"),
+        (["eval", "--policy", "noop", "--plot", "x.txt"], 2, "--plot must end in .png; got 'x.txt'"),
         (["fly"], 2, "fly"),
     ],
 )
@@ -143,7 +144,7 @@ def test_eval_prints_and_stores_overridden_rates(tiny_url: str, tmp_path: Path) 
     arguments = ["eval", "--policy", "noop", "--scenario", "tiny", "-n", "1", "--url", tiny_url, "--out", str(out)]
     overrides = [word for name in names for word in ("--override", f"{name}=0.5")]
     answer = RUNNER.invoke(app, [*arguments, *overrides])
-    assert "tiny, chaos 1, freeze=0.5, stale_read=0.5, seeds 0 to 0" in answer.stdout
+    assert "tiny, chaos 1, freeze=0.5, stale_read=0.5, seed 0" in answer.stdout
     assert json.loads((out / "episodes.jsonl").read_text())["chaos_overrides"] == dict.fromkeys(names, 0.5)
     other = RUNNER.invoke(app, [*arguments, "--override", "freeze=1", "--resume"])
     reason = "contains 1 episode of another run: override freeze=0.5, stale_read=0.5 is not part of this one"

@@ -92,6 +92,13 @@ def test_the_built_in_shell_continues_after_an_error_and_quits(
     assert 'near "selct": syntax error' in message.err
 
 
+def test_a_statement_that_writes_is_rejected_with_the_reason(copies: DatabaseCopies) -> None:
+    with pytest.raises(sqlite3.DatabaseError, match="only statements that read are accepted"):
+        copies.query_result("delete from tickets")
+    with pytest.raises(sqlite3.ProgrammingError, match="one statement at a time"):
+        copies.query_result("select 1; select 2")
+
+
 @pytest.mark.parametrize(
     "query",
     [

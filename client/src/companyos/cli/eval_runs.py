@@ -36,7 +36,7 @@ class SeedPlans:
     def title(self) -> str:
         """Title of the results."""
         overrides = "".join(f", {name}={rate:g}" for name, rate in self.overrides)
-        seeds = f"seeds {self.first} to {self.first + self.count - 1}"
+        seeds = f"seeds {self.first} to {self.first + self.count - 1}" if self.count > 1 else f"seed {self.first}"
         return f"{self.scenario}, {_format_levels(self.levels)}{overrides}, {seeds}"
 
     def plans(self, policy: str) -> list[EpisodePlan]:

@@ -186,6 +186,8 @@ def evaluate(
     _check_split(split, seed, overrides)
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
+    if plot is not None and plot.suffix != ".png":
+        fail(f"--plot must end in .png; got {str(plot)!r}", USAGE_ERROR)
     llm_options = model.LlmOptions(
         model=model_name,
         api=api,

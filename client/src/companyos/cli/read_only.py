@@ -47,6 +47,10 @@ def run_query(session: sqlite3.Connection, query: str) -> tuple[list[str], list[
         if time.monotonic() > deadline:
             raise sqlite3.OperationalError(f"the query took longer than {QUERY_DEADLINE_S:g} s") from error
         raise
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_AUTH:
+            raise sqlite3.DatabaseError("only statements that read are accepted") from error
+        raise
     finally:
         session.set_progress_handler(None, 0)
     if len(rows) > MAX_ROWS:

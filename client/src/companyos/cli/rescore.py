@@ -19,7 +19,7 @@ _FAULTS_SHOWN = 20
 
 
 def rescore(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUNS...", help="Run folders written by `eval --out`.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders written by `eval --out`.")],
     public_key: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY", help="Accept only evidence that this gateway key signed; can be repeated."),

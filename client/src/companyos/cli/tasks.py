@@ -52,7 +52,7 @@ def tasks(
             metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"Chaos level: {LEVELS}. Default for a scenario: 1."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="With a scenario: first seed. Default: 0.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="With a scenario: first seed.")] = 0,
     count: Annotated[
         int | None,
         typer.Option(
