@@ -56,6 +56,26 @@ def test_a_message_names_the_argument_the_value_and_the_accepted_values(argument
     assert str(raised.value) == message
 
 
+def test_a_message_names_the_rejected_values_of_a_negated_enum() -> None:
+    assert _message({"key": {"type": "string", "not": {"enum": [".", ".."]}}}, {"key": ".."}) == (
+        'key must not be "." or ".."; got ".."'
+    )
+
+
+@pytest.mark.parametrize(("arguments", "given"), [({}, 0), ({"minutes": 5, "until": "noon"}, 2)])
+def test_a_message_names_the_alternatives_of_which_one_is_required(arguments: dict[str, Any], given: int) -> None:
+    properties = {"minutes": {"type": "integer"}, "until": {"type": "string"}}
+    message = _message(properties, arguments, minProperties=1, maxProperties=1)
+    assert message == f"arguments must contain exactly one of minutes, until; got {given}"
+
+
+def _message(properties: dict[str, Any], arguments: dict[str, Any], **rules: Any) -> str:
+    schema = {"type": "object", "properties": properties, **rules}
+    with pytest.raises(InvalidArgumentsError) as raised:
+        Tool("desk_add", "Add.", schema, fastjsonschema.compile(schema, use_default=False)).check(arguments)
+    return str(raised.value)
+
+
 def test_a_long_value_is_truncated() -> None:
     with pytest.raises(InvalidArgumentsError) as raised:
         TOOL.check({"key": "A-1", "kind": "x" * 10_000})

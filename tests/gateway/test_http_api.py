@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -126,6 +127,32 @@ async def test_the_openapi_document_contains_every_problem_code(gateway: NotesGa
     pages = ("companyos_gateway.ui", "companyos_gateway.ui.page_requests")
     kinds = [kind for kind in errors.GatewayError.__subclasses__() if not kind.__module__.startswith(pages)]
     assert {kind.code for kind in kinds if f"`{kind.code}`" not in described} == {"not-reset", "internal-error"}
+
+
+@pytest.mark.parametrize(
+    ("options", "detail"),
+    [
+        ({"sed": 1}, 'unknown option "sed"; accepted: scenario, seed, '),
+        ({"seed": "x"}, 'seed: must be a valid integer; got "x"'),
+        ({"toolset": "none"}, "toolset: must be 'all' or 'task'; got \"none\""),
+        (
+            {"viewport": {"width": 1}, "modality": "screenshot"},
+            "viewport.width: must be greater than or equal to 320; got 1",
+        ),
+    ],
+)
+async def test_an_invalid_reset_option_is_named_with_its_value(
+    gateway: NotesGateway, options: dict[str, Any], detail: str
+) -> None:
+    answer = await gateway.http.post("/reset", json=options)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert answer.json()["detail"].startswith(detail)
+
+
+async def test_an_invalid_query_parameter_is_named_with_its_value(gateway: NotesGateway) -> None:
+    answer = await gateway.http.get("/v1/tools?format=gemini")
+    assert answer.json()["detail"].startswith("format: must be ")
+    assert answer.json()["detail"].endswith('; got "gemini"')
 
 
 @pytest.mark.parametrize("path", ["/v1/tools?episode=x", "/v1/snapshots?episode_id=nope", "/v1/episodes?all=1"])

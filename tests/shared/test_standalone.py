@@ -261,3 +261,13 @@ async def test_an_unknown_route_or_method_is_a_problem(alone: httpx.AsyncClient)
         answer = await alone.request(method, path)
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["code"] == code
+
+
+@pytest.mark.parametrize("headers", [{"Content-Type": "text/plain"}, {}])
+async def test_a_body_of_another_content_type_is_rejected_with_that_type(
+    alone: httpx.AsyncClient, headers: dict[str, str]
+) -> None:
+    answer = await alone.post("/books", content=b'{"title": "a"}', headers=headers)
+    given = headers.get("Content-Type", "missing")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+    assert answer.json()["detail"] == f"body must be JSON; the Content-Type is {given}, not application/json"

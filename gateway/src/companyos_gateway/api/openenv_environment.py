@@ -17,6 +17,7 @@ from openenv.core.rubrics.containers import RubricDict
 from pydantic import ValidationError
 
 from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
+from companyos_gateway.engine.argument_errors import describe_invalid_value
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import VERSION, Episode
 from companyos_gateway.engine.errors import (
@@ -161,9 +162,14 @@ def reset_options(values: dict[str, Any]) -> ResetOptions:
     try:
         return ResetOptions.model_validate({name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
-        errors = [{"place": _field_path(item["loc"]), "reason": item["msg"]} for item in error.errors()]
-        detail = "; ".join(f"{item['place']}: {item['reason']}" for item in errors)
-        raise InvalidResetError(detail, errors=errors) from None
+        items = error.errors()
+        unknown = [str(item["loc"][0]) for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
+        errors = [{"place": _field_path(item["loc"]), "reason": describe_invalid_value(item)} for item in items]
+        details = [f"{item['place']}: {item['reason']}" for item in errors if item["place"] not in unknown]
+        if unknown:
+            names = ", ".join(f'"{name}"' for name in unknown)
+            details.append(f"unknown option {names}; accepted: {', '.join(ResetOptions.model_fields)}")
+        raise InvalidResetError("; ".join(details), errors=errors) from None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import fastjsonschema
@@ -28,6 +29,9 @@ _SIZES = {
     "maxProperties": "at most {} member{}",
 }
 
+_WITHOUT_VALUE = frozenset({"missing", "extra_forbidden", "json_invalid"})
+"""Types of Pydantic errors that are not about a value."""
+
 
 def describe_violation(error: fastjsonschema.JsonSchemaValueException) -> str:
     """Return one sentence such as `kind must be one of contract, invoice; got "credit_note"`."""
@@ -45,9 +49,15 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
         return f"{place} contains unknown {', '.join(unknown)}; accepted: {', '.join(known) or 'none'}"
     if rule in ("anyOf", "oneOf"):
         return _describe_alternatives(error, path)
+    if rule in ("minProperties", "maxProperties") and _takes_one_member(error.definition):
+        return f"{place} must contain exactly one of {', '.join(error.definition['properties'])}; got {len(value)}"
     if rule in _SIZES:
         return f"{place} must have {_SIZES[rule].format(accepted, '' if accepted == 1 else 's')}; got {len(value)}"
     return f"{place} must {_requirement(str(rule), error.definition, accepted)}; got {_shorten(value)}"
+
+
+def _takes_one_member(schema: dict[str, Any]) -> bool:
+    return "properties" in schema and schema.get("minProperties") == schema.get("maxProperties") == 1
 
 
 def _describe_alternatives(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -> str:
@@ -74,11 +84,20 @@ def _requirement(rule: str, schema: dict[str, Any], accepted: Any) -> str:
     if rule == "type":
         names = accepted if isinstance(accepted, list) else [accepted]
         return f"be {' or '.join(_TYPE_NAMES[name] for name in names if name != 'null' or len(names) == 1)}"
+    if rule == "not" and "enum" in accepted:
+        return f"not be {' or '.join(_shorten(one) for one in accepted['enum'])}"
     if rule == "pattern":
         return f"match the pattern {accepted}"
     if rule == "format":
         return f"be a {accepted}"
     return f"fit {rule} {_shorten(accepted)}"
+
+
+def describe_invalid_value(error: Mapping[str, Any]) -> str:
+    """Return the requirement of a Pydantic error, with the value if the error is about one."""
+    text = str(error["msg"]).replace("Input should ", "must ", 1)
+    names_value = error["loc"] and error["type"] not in _WITHOUT_VALUE and not isinstance(error["input"], bytes)
+    return f"{text}; got {_shorten(error['input'])}" if names_value else text
 
 
 def _plain(value: Any) -> str:

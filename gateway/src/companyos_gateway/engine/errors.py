@@ -121,7 +121,7 @@ class EpisodeClosedError(GatewayError):
 
 
 class StepConflictError(GatewayError):
-    status, code, title = 409, "step-conflict", "Step number already used"
+    status, code, title = 409, "step-conflict", "Step number does not match"
 
 
 class NoPageViewsLeftError(GatewayError):

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse
 from starlette.types import Receive, Scope, Send
 
+from companyos_gateway.engine.argument_errors import describe_invalid_value
 from companyos_gateway.engine.errors import GatewayError, InternalError
 from companyos_shared.pages import HEADERS, Shell, Templates
 from companyos_shared.web import problems as web
@@ -69,7 +70,10 @@ async def _on_gateway_error(_request: Request, error: Exception) -> Response:
 async def _on_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     errors = [
-        {"place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]), "reason": found["msg"]}
+        {
+            "place": ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]),
+            "reason": describe_invalid_value(found),
+        }
         for found in error.errors()
     ]
     detail = "; ".join(

@@ -258,8 +258,12 @@ async def _on_problem(_request: Request, error: Exception) -> Response:
     return cast(ServiceError, error).response()
 
 
-async def _on_invalid(_request: Request, error: Exception) -> Response:
+async def _on_invalid(request: Request, error: Exception) -> Response:
     invalid = cast(RequestValidationError, error)
+    if any(item["loc"] == ("body",) and isinstance(item["input"], bytes) for item in invalid.errors()):
+        content_type = request.headers.get("content-type", "missing")
+        reason = f"must be JSON; the Content-Type is {content_type}, not application/json"
+        return InvalidArgumentsError(f"body {reason}", errors=[{"place": "body", "reason": reason}]).response()
     places = ((".".join(map(str, item["loc"][1:])) or str(item["loc"][0]), item) for item in invalid.errors())
     return InvalidArgumentsError.of_places(places).response()
 
