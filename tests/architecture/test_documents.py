@@ -10,6 +10,8 @@ import pytest
 
 from companyos_gateway.engine import reward
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
+from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID
+from companyos_gateway.scenarios import catalogue
 from tests.architecture.sources import DOCUMENTS, ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -53,6 +55,20 @@ def test_every_relative_link_points_to_an_existing_file(document: Path) -> None:
 def test_every_screenshot_is_shown_in_a_document() -> None:
     shown = {link for page in DOCUMENTS for link in re.findall(r"screenshots/([\w-]+\.png)\)", page.read_text())}
     assert shown == {path.name for path in (ROOT / "docs" / "screenshots").iterdir()}
+
+
+def test_every_check_in_the_documentation_is_of_several_scenarios() -> None:
+    page = (ROOT / "docs" / "evaluating.md").read_text()
+    documented = set(
+        re.findall(r"^\| `(\w+)` \|", page.partition("### Checks\n")[2].partition("\n### ")[0], re.MULTILINE)
+    )
+    scenarios = catalogue().values()
+    ids = [
+        {DECLARED_CHECK_ID, *(check.id for seed in range(6) for check in scenario.plan(seed, 3).rubric.checks)}
+        for scenario in scenarios
+    ]
+    assert documented >= {"declared", "not_guessed", "approval_given"}
+    assert {check for check in documented if sum(check in found for found in ids) < 2} == set()
 
 
 def test_every_adr_is_listed_in_the_index() -> None:
