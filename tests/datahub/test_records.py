@@ -109,6 +109,8 @@ async def test_an_update_changes_only_the_named_fields(hub: ServiceHarness) -> N
         ({"starts_on": "2026-03-30"}, (422, "ends-before-start")),
         ({"ends_on": "soon"}, (422, "invalid-arguments")),
         ({"amount_cents": -1}, (422, "invalid-arguments")),
+        ({"amount_cents": True}, (422, "invalid-arguments")),
+        ({"amount_cents": "1_000"}, (422, "invalid-arguments")),
         ({"id": "LIC-78"}, (422, "invalid-arguments")),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import IsoTimeText
+from companyos_shared.framework import IsoTimeText, JsonInteger
 from companyos_shared.framework.errors import invalid_reason
 
 
@@ -29,6 +29,7 @@ class Body(BaseModel):
     due_at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     iso_day: Annotated[date, IsoTimeText] = date(2026, 1, 1)
     colour: Colour = Colour.RED
+    amount: Annotated[int, Field(ge=0), JsonInteger] = 0
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,8 @@ class Body(BaseModel):
         ("count", 51, "must be at most 50; got 51"),
         ("count", "ten", 'must be an integer; got "ten"'),
         ("count", 1.5, "must be an integer; got 1.5"),
+        ("amount", True, "must be an integer; got true"),
+        ("amount", "5", 'must be an integer; got "5"'),
         ("share", "half", 'must be a number; got "half"'),
         ("flag", "maybe", 'must be true or false; got "maybe"'),
         ("day", "1960-01-01", 'must be at least 1970-01-01; got "1960-01-01"'),
@@ -60,3 +63,7 @@ def test_the_reason_states_the_accepted_values(field: str, value: Any, reason: s
     with pytest.raises(ValidationError) as raised:
         Body(**{field: value})
     assert invalid_reason(raised.value.errors()[0]) == reason
+
+
+def test_a_json_number_without_a_fraction_is_an_integer() -> None:
+    assert Body.model_validate({"amount": 5.0}).amount == 5

@@ -50,6 +50,21 @@ def test_an_empty_key_is_rejected_and_neither_signs_nor_makes_it_standalone(tmp_
         settings.key()
 
 
+@pytest.mark.parametrize("minutes", [True, "5"])
+async def test_its_clock_takes_minutes_only_as_a_number(alone: httpx.AsyncClient, minutes: object) -> None:
+    before = (await alone.get("/control/clock")).json()
+    answer = await alone.post("/control/clock", json={"minutes": minutes})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+    assert (await alone.get("/control/clock")).json() == before
+
+
+@pytest.mark.parametrize("field", ["retry_after_s", "hides_from_step"])
+async def test_a_fault_takes_integers_only_as_numbers(alone: httpx.AsyncClient, field: str) -> None:
+    for value in (True, "60"):
+        answer = await alone.post("/control/reset", json={"faults": [{"kind": "unavailable", field: value}]})
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+
+
 async def test_its_clock_has_a_maximum(alone: httpx.AsyncClient) -> None:
     years = 0
     while (answer := await alone.post("/control/clock", json={"minutes": 525_600})).status_code == 200:

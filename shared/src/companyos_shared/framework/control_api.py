@@ -64,7 +64,7 @@ class ClockRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    minutes: int = Field(ge=1, le=MAX_CLOCK_MINUTES)
+    minutes: int = Field(ge=1, le=MAX_CLOCK_MINUTES, strict=True)
 
 
 class ResetRequest(BaseModel):

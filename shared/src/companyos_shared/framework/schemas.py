@@ -50,6 +50,16 @@ IsoTimeText = BeforeValidator(_require_iso_text)
 """Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
 
 
+def _require_number(value: object) -> object:
+    if isinstance(value, bool | str):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+JsonInteger = BeforeValidator(_require_number)
+"""Validator that accepts integers only as JSON numbers, such as 5 or 5.0, not as strings or booleans."""
+
+
 def _require_text(value: str) -> str:
     if not value.strip():
         raise PydanticCustomError("blank_text", "Input should not be blank")

@@ -51,8 +51,8 @@ class Fault(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: FaultKind
-    retry_after_s: int | None = Field(None, ge=0)
-    hides_from_step: int | None = Field(None, ge=1)
+    retry_after_s: int | None = Field(None, ge=0, strict=True)
+    hides_from_step: int | None = Field(None, ge=1, strict=True)
 
 
 class CallContext(BaseModel):

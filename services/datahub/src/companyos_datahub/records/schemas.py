@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 
 from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.choices import fold_choice
-from companyos_shared.framework import IsoTimeText, NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import IsoTimeText, JsonInteger, NotBlank, RequestModel, ResponseModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,9 @@ class RecordUpdate(RequestModel):
     title: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(None, description="New title.")
     state: Annotated[str, Field(max_length=32)] | None = Field(None, description="A state of the record's kind.")
     owner_id: Annotated[str, Field(max_length=64)] | None = Field(None, description="Id of a current employee.")
-    amount_cents: Annotated[int, Field(ge=0, le=10**12)] | None = Field(None, description="Amount in cents.")
+    amount_cents: Annotated[int, Field(ge=0, le=10**12), JsonInteger] | None = Field(
+        None, description="Amount in cents."
+    )
     starts_on: Annotated[date, IsoTimeText] | None = Field(None, description="First day, such as 2026-03-31.")
     ends_on: Annotated[date, IsoTimeText] | None = Field(None, description="Last day, included.")
     fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay unchanged.")
