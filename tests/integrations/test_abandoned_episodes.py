@@ -26,8 +26,8 @@ from tests.architecture.sources import ROOT
 TASK = "test.vendor_onboarding.0.00"
 SCENARIO = "vendor_onboarding"
 NAME = "companyos.integrations.gymnasium:CompanyOS-v1"
-FINISH_REWARD = -5.1
-"""The cost of a step plus that of the failure."""
+SUCCESS_OVER_FAILURE = 20.0
+"""Difference between the rewards of success and of failure, 15 and -5. Milestones and costs of the steps are the same."""
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 Result = tuple[float, bool, str, int]
@@ -69,14 +69,6 @@ def solved(url: str) -> PlayedEpisode:
 def calls(solved: PlayedEpisode) -> Calls:
     """Give the oracle's calls up to the one that ends the episode."""
     return [(line.tool, line.arguments) for line in solved.steps[:-1]]
-
-
-@pytest.fixture(scope="module")
-def milestones(solved: PlayedEpisode) -> float:
-    """Give the return before the last call."""
-    earned = sum(line.reward for line in solved.steps[:-1])
-    assert earned > 3
-    return earned
 
 
 def _action(tool: str, arguments: dict[str, Any]) -> str:
@@ -169,10 +161,10 @@ INTEGRATIONS: dict[str, Callable[[str, Calls], Result]] = {
 @pytest.mark.integration
 @pytest.mark.parametrize("integration", INTEGRATIONS)
 def test_an_abandoned_episode_has_the_reward_of_a_finish_with_impossible(
-    url: str, calls: Calls, milestones: float, integration: str
+    url: str, calls: Calls, solved: PlayedEpisode, integration: str
 ) -> None:
     return_, *rest = INTEGRATIONS[integration](url, calls)
-    assert return_ == pytest.approx(milestones + FINISH_REWARD)
+    assert return_ == pytest.approx(solved.record.return_ - SUCCESS_OVER_FAILURE)
     assert rest == [False, "failed", len(calls) + 1]
 
 
