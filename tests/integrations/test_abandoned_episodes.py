@@ -27,7 +27,7 @@ TASK = "test.vendor_onboarding.0.00"
 SCENARIO = "vendor_onboarding"
 NAME = "companyos.integrations.gymnasium:CompanyOS-v1"
 SUCCESS_OVER_FAILURE = 20.0
-"""Difference between the rewards of success and of failure, 15 and -5. Milestones and costs of the steps are the same."""
+"""Difference between the rewards of success and of failure, 15 and -5; the rest is the same."""
 
 Calls = Sequence[tuple[str, dict[str, Any]]]
 Result = tuple[float, bool, str, int]
