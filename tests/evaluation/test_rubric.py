@@ -89,6 +89,14 @@ def test_the_goal_is_met_when_every_check_passes() -> None:
     assert [check.id for check in verdict.checks] == ["a", "b", DECLARED_CHECK_ID]
 
 
+def test_milestones_that_are_paid_at_the_end_count_apart_until_the_episode_is_over() -> None:
+    rubric = _rubric(milestones=[Milestone("a", 2.0, _is_done("a")), Milestone("b", 1.0, _is_done("b"), at_end=True)])
+    evidence = _builder("a", "b").evidence
+    verdict = rubric.judge(evidence, None)
+    assert (verdict.potential, verdict.at_end) == (2.0, 1.0)
+    assert [to_episode_verdict(verdict, evidence, is_over=over).potential for over in (False, True)] == [2.0, 3.0]
+
+
 def test_a_wrong_declaration_fails_a_solved_task() -> None:
     refused = FinishDeclaration(outcome="refused", summary="")
     verdict = _rubric().judge(_builder("a", "b").evidence, refused)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from companyos_gateway.evaluation import row_views
@@ -123,10 +124,10 @@ def outsider_shown(person_id: str, member_ids: Collection[str], role: str | None
     """
 
     def was_known(evidence: Evidence, moment: Moment) -> bool:
-        if role is not None and evidence.knew(role, "holders", before=moment.step):
+        knew = partial(evidence.knew, before=moment.step)
+        if knew(person_id, "title") or (role is not None and knew(role, "holders")):
             return True
-        known = [evidence.knew(one, "title", before=moment.step) for one in (person_id, *member_ids)]
-        return known[0] or (len(known) > 1 and all(known[1:]))
+        return bool(member_ids) and all(knew(one, "title") for one in member_ids)
 
     return Fact(row_path(row_views.DATAHUB, "people", person_id), "title, or who else belongs to the group", was_known)
 
