@@ -42,7 +42,7 @@ from verification.proof.players.oracles import (
 )
 from verification.proof.reward_fuzz import outcome_cases, trace_of
 
-RANDOM_TRACES = 80
+RANDOM_TRACES = 240
 _MANY_CASES, _FEW_CASES = 600, 120
 """Maximum number of mutations per kind, for the first instances and for the others."""
 
