@@ -272,6 +272,16 @@ async def test_a_socket_belongs_to_its_current_episode(open_gateway: OpenGateway
         assert _names(gateway) == {client_of_episode("live")}
 
 
+async def test_ended_episodes_leave_the_share_of_the_others_as_it_is(open_gateway: OpenGateway) -> None:
+    async with open_gateway() as gateway, connected(gateway.app) as socket:
+        for number in range(6):
+            await gateway.reset(episode_id=f"closed-{number}")
+            await gateway.http.delete(f"/v1/episodes/closed-{number}")
+            await socket.reset(episode_id=f"replaced-{number}")
+        await socket.reset(episode_id="live")
+        assert {name for name in _names(gateway) if "-" in name or "live" in name} == {client_of_episode("live")}
+
+
 async def test_a_client_with_a_full_queue_gets_retry_after(open_gateway: OpenGateway) -> None:
     async with open_gateway(client_queue=1) as gateway:
         await gateway.reset(episode_id="live")

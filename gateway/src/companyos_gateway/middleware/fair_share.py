@@ -86,6 +86,12 @@ class FairShareScheduler:
             return 0.0
         return max(0.0, -client.budget_s / self.share())
 
+    def forget(self, name: str) -> None:
+        """Stop counting a client as active, unless it has waiting requests or a negative budget."""
+        client = self._clients.get(name)
+        if client is not None and not client.waiting and client.budget_s >= 0:
+            del self._clients[name]
+
     def _touch(self, name: str) -> Client:
         now = self._clock()
         self._forget_inactive(now)
@@ -158,14 +164,19 @@ class ClientAccount:
         return self._shares.charge(self.name, seconds)
 
     @property
-    def is_of_episode(self) -> bool:
-        """Return whether the account belongs to an episode."""
-        return self.name.startswith(_EPISODE)
+    def episode_id(self) -> str | None:
+        """The id of the episode that the account belongs to, if any."""
+        return self.name.removeprefix(_EPISODE) if self.name.startswith(_EPISODE) else None
 
     def move_to(self, name: str) -> None:
-        """Charge another client from now on, and transfer to it the charges since the last admission."""
+        """Charge another client from now on, and transfer to it the charges since the last admission.
+
+        A socket that starts an episode ends its former one, which no longer counts as active.
+        """
         if name != self.name:
             self._shares.charge(self.name, -self._charged_s)
+            if self.episode_id is not None:
+                self._shares.forget(self.name)
             self.name = name
             self._shares.charge(name, self._charged_s)
 

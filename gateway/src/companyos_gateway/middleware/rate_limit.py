@@ -64,6 +64,7 @@ class RateLimitMiddleware:
         if scope["type"] == "http" and scope["method"] in BODY_METHODS:
             pending = scope[ADMISSION_SCOPE_KEY] = DeferredAdmission(account, self._charge_named_episode)
             await ChargedAwaitable(self._app(scope, receive, pending.sender(send)), account)
+            self._forget_ended(account)
             return
         try:
             await account.admit()
@@ -73,6 +74,12 @@ class RateLimitMiddleware:
         if scope["type"] == "websocket":
             receive = _charged_receive(account, receive)
         await ChargedAwaitable(self._app(scope, receive, send), account)
+        self._forget_ended(account)
+
+    def _forget_ended(self, account: ClientAccount) -> None:
+        """Stop counting the client of an episode that is no longer live as active."""
+        if account.episode_id is not None and not self._store().has(account.episode_id):
+            self._shares.forget(account.name)
 
     def _client_of(self, scope: Scope) -> str:
         try:
@@ -91,7 +98,7 @@ class RateLimitMiddleware:
 
     def _charge_named_episode(self, account: ClientAccount, body: bytes) -> None:
         """Charge the account of the episode that a body names, if the client may name one."""
-        if account.name == _TRAINER or (self._trainer is None and not account.is_of_episode):
+        if account.name == _TRAINER or (self._trainer is None and account.episode_id is None):
             episode_id = _IN_BODY.search(body)
             name = episode_id and _live_client([episode_id[1].decode()], self._store())
             if name:
