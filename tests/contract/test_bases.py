@@ -9,8 +9,8 @@ import pytest
 from pydantic_core import to_json
 
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.framework.change_capture import content_digest
 from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.streams import digest
 from companyos_shared.wire.control import EvidenceReply, Rows
 from tests.contract.calls import carry, ids_of, random_calls
 from tests.contract.conftest import SERVICES
@@ -79,7 +79,7 @@ async def test_evidence_contains_the_changed_rows_of_the_base(
         for key, row in rows.items():
             assert (table, key) in changed
             assert row == every_row[table][key]
-    assert content_digest(_fold(evidence)) == (await based.digest()).digest
+    assert digest(_fold(evidence)) == (await based.digest()).digest
 
 
 async def test_an_episode_with_a_base_behaves_like_one_with_the_same_rows(

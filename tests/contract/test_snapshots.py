@@ -13,9 +13,10 @@ import pytest
 
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework import Service
-from companyos_shared.framework.change_capture import content_digest, read_rows
+from companyos_shared.framework.change_capture import read_rows
 from companyos_shared.framework.database import Database
 from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.streams import digest
 from companyos_shared.wire.control import EvidenceReply
 from tests.contract.calls import random_calls
 
@@ -117,7 +118,7 @@ async def test_an_export_contains_the_rows_of_the_episode(
     with closing(sqlite3.connect(file)) as raw:
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     with Database(harness.service.metadata).connect_read_only(file) as db:
-        assert content_digest(read_rows(db, harness.service.metadata)) == (await harness.digest()).digest
+        assert digest(read_rows(db, harness.service.metadata)) == (await harness.digest()).digest
 
 
 async def test_a_control_call_without_the_key_changes_nothing(harness: ServiceHarness) -> None:

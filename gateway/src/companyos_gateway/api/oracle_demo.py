@@ -45,8 +45,8 @@ class Demonstration(BaseModel):
     episode_id: str
 
 
-def oracle_demo_router(runtime: GatewayRuntime, *, pause_s: float = STEP_PAUSE_S) -> LazyRouter:
-    """Return the route that starts a demonstration with one step every `pause_s` seconds."""
+def oracle_demo_router(runtime: GatewayRuntime) -> LazyRouter:
+    """Return the route that starts a demonstration with one step every STEP_PAUSE_S seconds."""
     router = LazyRouter(prefix="/v1", tags=["Trainer"], dependencies=STRICT_QUERY)
     slots = asyncio.Semaphore(MAX_CONCURRENT_DEMOS)
 
@@ -64,7 +64,7 @@ def oracle_demo_router(runtime: GatewayRuntime, *, pause_s: float = STEP_PAUSE_S
         try:
             engine = runtime.engine()
             episode = await engine.reset(options)
-            task = runtime.run_in_background(_demonstrate(oracle, engine, episode, pause_s))
+            task = runtime.run_in_background(_demonstrate(oracle, engine, episode))
         except BaseException:
             slots.release()
             raise
@@ -81,9 +81,9 @@ def _load_oracle() -> Policy:
         raise OracleNotInstalledError("Demonstrations require the package companyos-players.") from error
 
 
-async def _demonstrate(oracle: Policy, engine: EpisodeEngine, episode: Episode, pause_s: float) -> None:
+async def _demonstrate(oracle: Policy, engine: EpisodeEngine, episode: Episode) -> None:
     async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(STEP_PAUSE_S)
         try:
             observation = await engine.step(episode, tool, arguments)
         except (EpisodeDoneError, EpisodeClosedError) as over:

@@ -63,7 +63,7 @@ class EpisodeFiles:
         Raises StorageFullError (507); the previous epoch is then unchanged.
         """
         content, checksum = encode_manifest(manifest)
-        folder = self._folder(manifest.internal_id)
+        folder = self.folder(manifest.internal_id)
         journal = self._journal(folder, manifest, checksum)
         is_first = manifest.epoch == 1
         temporary = self._episodes / f"{TEMPORARY_PREFIX}{manifest.internal_id}" if is_first else folder
@@ -109,7 +109,7 @@ class EpisodeFiles:
 
     def journal(self, manifest: Manifest, checksum: str) -> Journal:
         """Return the journal of an existing epoch."""
-        return self._journal(self._folder(manifest.internal_id), manifest, checksum)
+        return self._journal(self.folder(manifest.internal_id), manifest, checksum)
 
     def scan(self) -> EpisodeScan:
         """Read every manifest. Folders that were never committed are removed.
@@ -126,7 +126,7 @@ class EpisodeFiles:
 
     def mark_ended(self, internal_id: str) -> None:
         """Mark an episode as ended by one atomic rename. Raises OSError; the episode is then still live."""
-        os.rename(self._folder(internal_id), self._episodes / f"{ENDED_PREFIX}{internal_id}")
+        os.rename(self.folder(internal_id), self._episodes / f"{ENDED_PREFIX}{internal_id}")
 
     def delete_ended(self, internal_id: str) -> None:
         """Remove the files of an episode that is marked as ended."""
@@ -134,7 +134,7 @@ class EpisodeFiles:
 
     def mark_kept(self, manifest: Manifest) -> None:
         """Mark an episode as ended with its databases kept."""
-        folder = self._folder(manifest.internal_id)
+        folder = self.folder(manifest.internal_id)
         with suppress(OSError):
             write_file(
                 folder / _MANIFEST_TEMPORARY,
@@ -144,19 +144,19 @@ class EpisodeFiles:
 
     def move_away(self, internal_id: str, target: Path) -> None:
         """Move an episode's folder to another path; raises OSError."""
-        os.rename(self._folder(internal_id), target)
+        os.rename(self.folder(internal_id), target)
 
     def move_back(self, internal_id: str, source: Path) -> None:
         """Move an episode's folder back to its original path; raises OSError."""
-        os.rename(source, self._folder(internal_id))
+        os.rename(source, self.folder(internal_id))
 
     def folder(self, internal_id: str) -> Path:
         """Return the folder of an episode's files."""
-        return self._folder(internal_id)
+        return self._episodes / internal_id
 
     def remove_other_epochs(self, manifest: Manifest) -> None:
         """Remove the journals of an episode's other epochs and temporary files, but no unknown files."""
-        folder = self._folder(manifest.internal_id)
+        folder = self.folder(manifest.internal_id)
         with suppress(OSError):
             for path in folder.iterdir():
                 if path.name != f"{manifest.epoch}{JOURNAL_SUFFIX}" and _is_gateway_file(path):
@@ -189,9 +189,6 @@ class EpisodeFiles:
             result.unknown += [
                 inner for inner in path.iterdir() if not (_is_gateway_file(inner) or inner.name == MANIFEST)
             ]
-
-    def _folder(self, internal_id: str) -> Path:
-        return self._episodes / internal_id
 
     def _journal(self, folder: Path, manifest: Manifest, checksum: str) -> Journal:
         header = JournalHeader(episode=manifest.internal_id, epoch=manifest.epoch, manifest=checksum, id=manifest.id)

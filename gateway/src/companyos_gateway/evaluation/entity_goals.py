@@ -65,6 +65,10 @@ class _RequestGoal(EntityGoal):
         """Path of the request."""
         return row_path(APPROVALFLOW, "requests", self.request_id)
 
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Return whether the request was ended in another way."""
+        return _is_final(evidence, self.request_id) and not self.is_met(evidence)
+
 
 @dataclass(frozen=True)
 class RequestCancelled(_RequestGoal):
@@ -90,10 +94,6 @@ class RequestCancelled(_RequestGoal):
         yield Allowance(APPROVALFLOW, "requests", changed_keys([self.request_id]), columns)
         yield Allowance(APPROVALFLOW, "notes", added_where("request_id", [self.request_id]))
 
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return whether the request was ended in another way."""
-        return _is_final(evidence, self.request_id) and not self.is_met(evidence)
-
 
 @dataclass(frozen=True)
 class RequestWithdrawn(_RequestGoal):
@@ -112,10 +112,6 @@ class RequestWithdrawn(_RequestGoal):
         """Return the allowances for the withdrawal and for notes."""
         yield Allowance(APPROVALFLOW, "requests", changed_keys([self.request_id]), frozenset({"status"}))
         yield Allowance(APPROVALFLOW, "notes", added_where("request_id", [self.request_id]))
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return whether the request was cancelled instead."""
-        return _is_final(evidence, self.request_id) and not self.is_met(evidence)
 
 
 @dataclass(frozen=True)
@@ -152,10 +148,6 @@ class RequestEscalated(_RequestGoal):
         yield Allowance(APPROVALFLOW, "requests", changed_keys([self.request_id]), columns)
         yield Allowance(APPROVALFLOW, "decisions", added_where("request_id", [self.request_id]))
         yield Allowance(APPROVALFLOW, "notes", added_where("request_id", [self.request_id]))
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return whether the request was cancelled or withdrawn instead."""
-        return _is_final(evidence, self.request_id)
 
     def _last_escalation(self, evidence: Evidence, step: int | None) -> Change | None:
         """Return the agent's last change of the approver."""

@@ -57,11 +57,6 @@ class NetChange:
     after: Row | None
 
     @property
-    def row_key(self) -> RowKey:
-        """Service, table and key of the row."""
-        return self.service, self.table, self.key
-
-    @property
     def row_path(self) -> str:
         """Path of the row."""
         return f"{self.service}.{self.table}[{self.key}]"

@@ -1,4 +1,4 @@
-"""Change capture with triggers generated from a service's metadata, and digests of its rows.
+"""Change capture with triggers generated from a service's metadata, and the rows of a database.
 
 Each content table has a virtual column `_row` with the row as one JSON object. Triggers use it to record (table, key,
 before, after); the middleware adds actor and time in the same transaction. SQLite parses the schema whenever a file is
@@ -18,7 +18,6 @@ from sqlalchemy import JSON, Boolean, Column, Connection, MetaData, Table
 
 from companyos_shared.framework.columns import format_time
 from companyos_shared.framework.storage import sqlite_connection
-from companyos_shared.streams import digest
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Rows
 
@@ -165,11 +164,6 @@ def revert_changes(rows: Rows, changes: Sequence[Change]) -> Rows:
         if change.before is not None:
             initial[change.table][change.key] = change.before
     return initial
-
-
-def content_digest(rows: Rows) -> str:
-    """Return the digest of all rows. Initial rows plus changes must produce the same digest."""
-    return digest(rows)
 
 
 def _triggers_of(table: Table, *, has_base: bool) -> list[str]:

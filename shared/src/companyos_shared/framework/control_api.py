@@ -17,7 +17,6 @@ from companyos_shared.framework import audit, scheduled_events
 from companyos_shared.framework.call import Call
 from companyos_shared.framework.change_capture import (
     ChangeStamp,
-    content_digest,
     read_changes,
     read_rows,
     revert_changes,
@@ -30,6 +29,7 @@ from companyos_shared.framework.schemas import UtcTime
 from companyos_shared.framework.sessions import Session
 from companyos_shared.framework.standalone import StandaloneEpisode
 from companyos_shared.framework.storage import commit, rollback
+from companyos_shared.streams import digest
 from companyos_shared.web.lazy_routes import LazyRouter
 from companyos_shared.wire.context import Actor, CallContext, Fault
 from companyos_shared.wire.control import (
@@ -119,7 +119,7 @@ def control_router(episodes: Episodes) -> LazyRouter:
     async def digests(context: ContextDep) -> DigestReply:
         async with episodes.locked_session(context) as session:
             rows = read_rows(session.db, episodes.service.metadata)
-        return DigestReply(digest=content_digest(rows))
+        return DigestReply(digest=digest(rows))
 
     @router.post("/evidence")
     async def evidence(context: ContextDep) -> EvidenceReply:
@@ -270,5 +270,5 @@ def _build_evidence(session: Session, metadata: MetaData) -> EvidenceReply:
         initial=revert_changes(rows, changes),
         changes=changes,
         audit=audit.read_audit_lines(session.db),
-        digest=content_digest(rows),
+        digest=digest(rows),
     )
