@@ -185,9 +185,15 @@ def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
     assert [spec["name"] for spec in specs] == ["add", "finish"]
 
 
-def test_an_unknown_tool_is_a_usage_error(tiny_url: str) -> None:
-    answer = RUNNER.invoke(app, ["tools", "fly", "--url", tiny_url])
-    assert (answer.exit_code, "unknown tool 'fly'" in answer.stderr) == (2, True)
+@pytest.mark.parametrize(("name", "hint"), [("fly", "`companyos tools` lists the tools"), ("ad", "did you mean add?")])
+def test_an_unknown_tool_is_a_usage_error_with_a_hint(tiny_url: str, name: str, hint: str) -> None:
+    answer = RUNNER.invoke(app, ["tools", name, "--url", tiny_url])
+    assert (answer.exit_code, answer.stderr) == (2, f"error: unknown tool '{name}'; {hint}\n")
+
+
+def test_an_unknown_scenario_is_reported_in_the_words_of_the_server(tiny_url: str) -> None:
+    answer = RUNNER.invoke(app, ["tasks", "none", "--url", tiny_url])
+    assert (answer.exit_code, answer.stderr) == (1, "error: unknown-scenario: No scenario is called that.\n")
 
 
 def test_tasks_lists_scenarios_and_prints_briefs(tiny_url: str) -> None:

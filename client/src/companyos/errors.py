@@ -15,7 +15,7 @@ class ApiError(RuntimeError):
     """
 
     def __init__(self, message: str, code: str, status: int | None = None) -> None:
-        super().__init__(message if message.startswith(code) else f"{message} ({code})")
+        super().__init__(message if _PROBLEM.match(message) else f"{message} ({code})")
         self.message = message
         self.code = code
         self.status = status

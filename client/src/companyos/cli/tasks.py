@@ -22,7 +22,6 @@ from companyos.cli.connection import (
     connect_or_start,
 )
 from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, pluralize, print_json, report_errors, sanitize
-from companyos.errors import ApiError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -214,12 +213,7 @@ def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_jso
         async with server.env() as env:
             return {seed: (await env.reset(scenario=scenario, seed=seed, chaos=chaos)).observation for seed in seeds}
 
-    try:
-        briefs = asyncio.run(read())
-    except ApiError as error:
-        if error.problem != "unknown-scenario":
-            raise
-        fail(f"unknown scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
+    briefs = asyncio.run(read())
     if as_json:
         named = {"scenario": scenario, "chaos": chaos}
         print_json([{**named, "seed": seed, "brief": first.brief} for seed, first in briefs.items()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,9 +36,11 @@ def tools(
     with report_errors(), connect_or_start(url, token) as server:
         specs = _fetch(server)
     if name is not None:
+        close = get_close_matches(name, [tool.name for tool in specs], 1)
         specs = [tool for tool in specs if tool.name == name]
         if not specs:
-            fail(f"unknown tool {name!r}; `companyos tools` lists the tools", USAGE_ERROR)
+            hint = f"did you mean {close[0]}?" if close else "`companyos tools` lists the tools"
+            fail(f"unknown tool {name!r}; {hint}", USAGE_ERROR)
     if as_json:
         typer.echo(json.dumps([tool.model_dump() for tool in specs], indent=2, ensure_ascii=False))
     elif name is not None:
