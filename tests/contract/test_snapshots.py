@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,11 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import JSON, Boolean, Column, Table
 
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework import Service
-from companyos_shared.framework.change_capture import read_rows
-from companyos_shared.framework.database import Database
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import digest
 from companyos_shared.wire.control import EvidenceReply
@@ -116,9 +116,27 @@ async def test_an_export_contains_the_rows_of_the_episode(
     file = tmp_path / "exported.db"
     file.write_bytes(await harness.export())
     with closing(sqlite3.connect(file)) as raw:
+        raw.execute("PRAGMA trusted_schema = off")
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    with Database(harness.service.metadata).connect_read_only(file) as db:
-        assert digest(read_rows(db, harness.service.metadata)) == (await harness.digest()).digest
+        rows = {table.name: _rows(raw, table) for table in harness.service.metadata.sorted_tables}
+    assert digest(rows) == (await harness.digest()).digest
+
+
+def _rows(raw: sqlite3.Connection, table: Table) -> dict[str, dict[str, Any]]:
+    """Return all rows by key, with all columns that the file has."""
+    cursor = raw.execute(f'SELECT * FROM "{table.name}"')  # noqa: S608
+    names = [column[0] for column in cursor.description]
+    (key,) = table.primary_key.columns.keys()
+    rows = [{name: _value(table.columns[name], one) for name, one in zip(names, row, strict=True)} for row in cursor]
+    return {str(row[key]): row for row in rows}
+
+
+def _value(column: Column[Any], stored: Any) -> Any:
+    if stored is None:
+        return None
+    if isinstance(column.type, JSON):
+        return json.loads(stored)
+    return bool(stored) if isinstance(column.type, Boolean) else stored
 
 
 async def test_a_control_call_without_the_key_changes_nothing(harness: ServiceHarness) -> None:

@@ -58,6 +58,19 @@ def row_column_sql(metadata: MetaData) -> list[str]:
     ]
 
 
+def strip_sql(metadata: MetaData) -> list[str]:
+    """Return the SQL that removes triggers and internal columns, so that a copy shows only the content."""
+    return [
+        statement
+        for table in metadata.sorted_tables
+        for statement in (
+            *(f'DROP TRIGGER IF EXISTS "_{event}_{table.name}"' for event in ("insert", "update", "delete")),
+            f'DROP INDEX IF EXISTS "_own_{table.name}"',
+            *(f"ALTER TABLE {_quote(table)} DROP COLUMN {column}" for column in ("_row", "_in_base")),
+        )
+    ]
+
+
 def base_sql(metadata: MetaData) -> list[str]:
     """Return the SQL that marks all rows as those of a base, indexes the others, and indexes the searched texts."""
     statements = []

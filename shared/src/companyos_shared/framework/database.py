@@ -22,7 +22,7 @@ from sqlalchemy.pool import NullPool
 
 from companyos_shared.failpoints import failpoint
 from companyos_shared.framework import tables
-from companyos_shared.framework.change_capture import base_sql, row_column_sql, trigger_sql
+from companyos_shared.framework.change_capture import base_sql, row_column_sql, strip_sql, trigger_sql
 from companyos_shared.framework.durable_files import (
     TEMPORARY,
     belongs_to_running_process,
@@ -195,9 +195,11 @@ class Database:
         return source
 
     def export(self, db: Connection, near: Path) -> bytes:
-        """Return a live database including its log as the bytes of one file."""
+        """Return a live database including its log as the bytes of one file, without triggers and internal columns."""
         with _temporary_file(near) as temporary:
             sqlite_connection(db).execute("VACUUM INTO ?", (str(temporary),))
+            with closing(self.connect(temporary)) as copy:
+                _execute_all(copy, strip_sql(self.metadata))
             return temporary.read_bytes()
 
 
