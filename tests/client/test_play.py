@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.cli.parse_args import InvalidInputError, parse_arguments, parse_value
-from companyos.cli.terminal import INTERRUPTED
+from companyos.cli.terminal import INTERRUPTED, OUT
 from companyos.cli.tool_output import render_step_result
 from companyos.runner import read_records
 from tests.client.builders import a_step
@@ -175,13 +175,21 @@ def _has_words(reported: str) -> bool:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\^C|\s", "", reported) != ""
 
 
-def test_ctrl_c_at_a_terminal_gives_up_the_episode_and_stores_it(tiny_url: str, tmp_path: Path) -> None:
+def test_ctrl_c_twice_at_a_terminal_gives_up_the_episode_and_stores_it(tiny_url: str, tmp_path: Path) -> None:
     request = ["play", "--scenario", "tiny", "--url", tiny_url, "--out", str(tmp_path)]
     terminal = Terminal(sys.executable, "-m", "companyos", *request)
     try:
         terminal.wait_for("> ")
+        terminal.type("ad")
+        terminal.wait_for("ad")
+        terminal.interrupt()
+        terminal.wait_for("Ctrl-C again abandons the episode")
+        terminal.wait_for("> ")
         terminal.type("ad\t 1\r")
         terminal.wait_for("19 steps left")
+        terminal.wait_for("> ")
+        terminal.interrupt()
+        terminal.wait_for("Ctrl-C again abandons the episode")
         terminal.wait_for("> ")
         terminal.interrupt()
         terminal.wait_for("companyos view")
@@ -283,6 +291,14 @@ def test_rows_too_wide_for_a_table_are_printed_vertically() -> None:
     reported = rendered(result={"items": [{f"column_{n}": "x" * 30 for n in range(9)}] * 60, "total": 60})
     assert "columns not shown: column_" in reported
     assert "... 10 more" in reported
+
+
+def test_a_nested_list_that_is_too_wide_beside_its_name_is_printed_vertically(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OUT, "width", 100)
+    items = [{"id": f"item-{n}", "text": "x" * 40, "note": "y" * 39} for n in range(3)]
+    assert "item-0  xxx" in rendered(result={"items": items})
+    assert "item-0  xxx" not in (nested := rendered(result={"key": "OPS-1", "checklist": items}))
+    assert all(value in nested for item in items for value in item.values())
 
 
 def test_an_error_response_is_printed_in_full_without_control_characters() -> None:

@@ -49,7 +49,7 @@ def rendered(tool: str, *, width: int = 100, total: float = 1.9, **step: Any) ->
             {"holders": [{"person": {"name": "Mara"}, "out_of_office": True}]},
             "Mara (out of office)",
         ),
-        ("datahub_get_policy", None, "nothing"),
+        ("datahub_get_policy", None, "none"),
     ],
 )
 def test_the_response_is_summarized_in_a_few_words(tool: str, result: Any, output: str) -> None:

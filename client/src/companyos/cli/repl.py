@@ -81,7 +81,7 @@ class Repl:
         while not done:
             self._print_clock(now, left)
             try:
-                line = self._reader.command("> ")
+                line = self._read_command()
                 if line in ("quit", "exit"):
                     return
                 step = self._run_command(line)
@@ -92,6 +92,14 @@ class Repl:
                 now, left, done = step.now, step.steps_left, step.done
             elif done := self._sync_browser_steps():
                 OUT.print("[dim]the episode was ended in the browser[/]")
+
+    def _read_command(self) -> str:
+        """Return the next command. Raises EOFError at the end, KeyboardInterrupt on a second Ctrl-C in a row."""
+        try:
+            return self._reader.command("> ")
+        except KeyboardInterrupt:
+            OUT.print("\n[dim]Ctrl-C again abandons the episode[/]")
+            return self._reader.command("> ")
 
     def print_task(self) -> None:
         """Print the date, the brief and a hint."""

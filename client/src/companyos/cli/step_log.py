@@ -69,7 +69,7 @@ def _format_outcome(tool: str, step: StepView) -> str:
         return f"waited {_format_duration(int(result.get('waited_minutes', 0)))}"
     if isinstance(result, dict):
         return sanitize(_summarize_result(result))
-    return "[dim]nothing[/]" if result is None else sanitize(str(result))
+    return "[dim]none[/]" if result is None else sanitize(str(result))
 
 
 def _summarize_result(result: dict[str, Any]) -> str:
