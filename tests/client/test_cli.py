@@ -107,6 +107,11 @@ def test_the_version_is_that_of_the_package() -> None:
         (["submit", "--check", "no-run"], 2, "no-run is not the folder of a submission: card.toml is missing"),
         (["submit", "no-run", "--out", "new"], 2, "error: --card FILE is missing"),
         (["eval", "--policy", "noop", "--plot", "x.txt"], 2, "--plot must end in .png; got 'x.txt'"),
+        (["eval", "--policy", "noop", "--plot", "none/x.png"], 2, "the folder of --plot does not exist: 'none'"),
+        (["eval", "--policy", "no_module:Agent"], 2, "policy no_module:Agent: ModuleNotFoundError"),
+        (["eval", "--policy", "json:loads"], 2, "policy json:loads: TypeError"),
+        (["eval", "--policy", "json:JSONDecoder"], 2, "must create a policy, with a name and a method play"),
+        (["eval", "--policy", "companyos.policies.noop:NoopPolicy"], 2, "an installed policy has the name 'noop', too"),
         (["fly"], 2, "fly"),
     ],
 )
@@ -137,6 +142,37 @@ def test_eval_prints_a_row_for_each_policy_and_keeps_the_episodes(tiny_url: str,
         (policy, seed) for policy in ("noop", "random") for seed in range(4, 10)
     ]
     assert f"12 episodes in {out}" in answer.stdout
+
+
+AGENTS = """
+class Adds:
+    name = "adds"
+
+    async def play(self, task, call):
+        await call("add", {"amount": 3})
+        await call("finish", {"outcome": "done", "summary": "Added."})
+
+
+class Crashes:
+    name = "crashes"
+
+    async def play(self, task, call):
+        {}["missing"]
+"""
+
+
+def test_eval_imports_a_policy_from_the_current_folder_and_fails_if_it_always_raises(
+    tiny_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny_agents.py").write_text(AGENTS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    options = ["--scenario", "tiny", "-n", "2", "--url", tiny_url]
+    answer = RUNNER.invoke(app, ["eval", "--policy", "tiny_agents:Adds", *options])
+    assert (answer.exit_code, "adds" in answer.stdout) == (0, True)
+    failed = RUNNER.invoke(app, ["eval", "--policy", "tiny_agents:Adds", "--policy", "tiny_agents:Crashes", *options])
+    assert failed.exit_code == 1
+    assert "the policy raised KeyError: 'missing' (tiny_agents.py, line 14)" in failed.stderr
 
 
 def test_eval_prints_and_stores_overridden_rates(tiny_url: str, tmp_path: Path) -> None:

@@ -118,7 +118,9 @@ class RayCluster:
     workers: int | None = None
 
 
-def check_cluster(address: str | None, *, workers: int | None, url: str | None, dry_run: bool) -> None:
+def check_cluster(
+    address: str | None, *, workers: int | None, url: str | None, dry_run: bool, imports_policies: bool
+) -> None:
     """End the command if the cluster options conflict or Ray is not installed."""
     import importlib.util
 
@@ -133,6 +135,8 @@ def check_cluster(address: str | None, *, workers: int | None, url: str | None, 
         fail("--cluster and --url cannot be combined: cluster workers start their own servers", USAGE_ERROR)
     if dry_run:
         fail("--cluster and --dry-run cannot be combined: a dry run uses this machine", USAGE_ERROR)
+    if imports_policies:
+        fail("--cluster needs installed policies, not MODULE:CLASS", USAGE_ERROR)
     if importlib.util.find_spec("ray") is None:
         fail(f"ray is not installed: {install_command('ray')}")
 

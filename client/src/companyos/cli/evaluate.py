@@ -35,6 +35,7 @@ from companyos.cli.tasks import SplitOption
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
+    from companyos.policies import Policy
     from companyos.runner import EpisodePlan, PlayedEpisode
 
 SEEDS = 10
@@ -45,7 +46,10 @@ _TROUBLES_SHOWN = 10
 
 
 def evaluate(
-    policy: Annotated[list[str] | None, typer.Option(help="Policy to evaluate. Repeat to compare several.")] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="Policy to evaluate, by name or as MODULE:CLASS. Repeat to compare several."),
+    ] = None,
     scenario: Annotated[
         str | None, typer.Option(help="Scenario to play. Default: vendor_onboarding, or all scenarios of a split.")
     ] = None,
@@ -156,6 +160,7 @@ def evaluate(
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
       [cyan]companyos eval --policy oracle --split test -n 40[/]   tasks of a split
       [cyan]companyos eval --policy random --trials 4[/]           four trials each
+      [cyan]companyos eval --policy my_agent:MyAgent[/]            a class in my_agent.py
       [cyan]companyos eval --policy mine --url http://host:8000[/]
       [cyan]companyos eval --policy worker1 --chaos 0 --chaos 4 --plot curves.png[/]
       [cyan]companyos eval --policy oracle --scenario shift-day --override freeze=0[/]
@@ -171,23 +176,19 @@ def evaluate(
       [cyan]companyos eval --policy llm --api anthropic --model claude-sonnet-4-5[/]
 
     Policies are entry points of the group `companyos.policies`; without
-    `--policy` they are listed. The exit status is 1 if the environment or an
-    endpoint failed in an episode, or if the run stopped early.
+    `--policy` they are listed. MODULE:CLASS names a class of an installed
+    module or of one in this folder. The exit status is 1 if the environment or
+    an endpoint failed in an episode, if a policy raised an exception in all of
+    its episodes, or if the run stopped early.
     """
-    from companyos.policies import policy_names
     from companyos.runner.limits import RunLimits
 
-    if not policy:
-        fail(f"--policy is required; installed policies: {', '.join(policy_names())}", USAGE_ERROR)
-    for name in policy:
-        if name not in policy_names():
-            fail(f"policy must be one of {', '.join(policy_names())}; got {name!r}", USAGE_ERROR)
+    policy, imported = _find_policies(policy or [])
     overrides = parse_overrides(override)
     _check_split(split, seed, overrides)
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
-    if plot is not None and plot.suffix != ".png":
-        fail(f"--plot must end in .png; got {str(plot)!r}", USAGE_ERROR)
+    _check_plot(plot)
     llm_options = model.LlmOptions(
         model=model_name,
         api=api,
@@ -209,7 +210,7 @@ def evaluate(
     llm_options.check_policies(policy)
     if max_cost is not None and price_in is None:
         fail("--max-cost needs --price-in and --price-out", USAGE_ERROR)
-    check_cluster(cluster, workers=workers, url=url, dry_run=dry_run)
+    check_cluster(cluster, workers=workers, url=url, dry_run=dry_run, imports_policies=bool(imported))
     levels = tuple(sorted(set(chaos or ())))
     with (
         report_errors(),
@@ -231,7 +232,7 @@ def evaluate(
             plans,
             parallel=parallel,
             out=out,
-            make_policy=selection.make_policy,
+            make_policy=lambda name: imported[name]() if name in imported else selection.make_policy(name),
             resume=resume,
             overwrite=overwrite,
             limits=RunLimits(cost=max_cost, tokens=max_tokens, seconds=time_limit),
@@ -244,8 +245,44 @@ def evaluate(
         _plot(played, title, plot)
     if stop is not None:
         _print_stop(stop, len(played), len(plans), out)
-    if any(episode.record.outcome == "infra_error" for episode in played):
+    if any(episode.record.outcome == "infra_error" for episode in played) or _raised_in_all_episodes(played):
         raise typer.Exit(FAILED)
+
+
+def _find_policies(given: list[str]) -> tuple[list[str], dict[str, Callable[[], Policy]]]:
+    """Return the names of the policies, and the classes of those given as MODULE:CLASS; end the command for others."""
+    from companyos.policies import import_policy, policy_names
+
+    installed = ", ".join(policy_names())
+    if not given:
+        fail(f"--policy is required; installed policies: {installed}", USAGE_ERROR)
+    names, imported = [], {}
+    for one in given:
+        if ":" in one:
+            with report_errors():
+                name, imported[name] = import_policy(one)
+        elif (name := one) not in policy_names():
+            fail(f"policy must be one of {installed}, or MODULE:CLASS; got {one!r}", USAGE_ERROR)
+        names.append(name)
+    return names, imported
+
+
+def _check_plot(plot: Path | None) -> None:
+    """End the command if the plot cannot be written."""
+    if plot is None:
+        return
+    if plot.suffix != ".png":
+        fail(f"--plot must end in .png; got {str(plot)!r}", USAGE_ERROR)
+    if not plot.parent.is_dir():
+        fail(f"the folder of --plot does not exist: {str(plot.parent)!r}", USAGE_ERROR)
+
+
+def _raised_in_all_episodes(played: list[PlayedEpisode]) -> bool:
+    """Return whether one of the policies raised an exception in each of its episodes."""
+    from companyos.runner.statistics import has_policy_error
+
+    policies = {episode.plan.policy for episode in played}
+    return bool(policies - {episode.plan.policy for episode in played if not has_policy_error(episode.record)})
 
 
 def _check_split(split: str | None, seed: int | None, overrides: tuple[tuple[str, float], ...]) -> None:

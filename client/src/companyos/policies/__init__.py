@@ -10,7 +10,7 @@ from companyos.policies.policy import (
     StepView,
     TaskView,
 )
-from companyos.policies.registry import UnknownPolicyError, load_policy, policy_names
+from companyos.policies.registry import UnknownPolicyError, import_policy, load_policy, policy_names
 
 __all__ = [
     "Call",
@@ -22,6 +22,7 @@ __all__ = [
     "StepView",
     "TaskView",
     "UnknownPolicyError",
+    "import_policy",
     "load_policy",
     "policy_names",
 ]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pkgutil
+import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import cast
@@ -20,6 +24,13 @@ class UnknownPolicyError(LookupError):
     def __init__(self, name: str) -> None:
         hint = " Install companyos-players for it." if name in SCRIPTED and not SCRIPTED & set(policy_names()) else ""
         super().__init__(f"Unknown policy {name!r}; installed policies: {', '.join(policy_names()) or 'none'}.{hint}")
+
+
+class PolicyImportError(UnknownPolicyError):
+    """Raised for a policy that is named by module and class and cannot be used."""
+
+    def __init__(self, reference: str, reason: object) -> None:
+        LookupError.__init__(self, f"policy {reference}: {reason}")
 
 
 def policy_names() -> list[str]:
@@ -44,6 +55,27 @@ def load_policy(name: str) -> Policy:
     if getattr(policy, "name", None) != name:
         raise EntryPointError(point, f"name must be {name!r}; got {getattr(policy, 'name', None)!r}")
     return cast(Policy, policy)
+
+
+def import_policy(reference: str) -> tuple[str, Callable[[], Policy]]:
+    """Return the name and the class of a policy of no installed package, such as `my_agent:MyAgent`.
+
+    Modules are also found in the current folder. Raises PolicyImportError.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        factory = pkgutil.resolve_name(reference)
+        policy = factory()
+    except Exception as error:  # the module of another author may raise anything
+        raise PolicyImportError(reference, f"{type(error).__name__}: {error}") from error
+    name = getattr(policy, "name", None)
+    if not callable(getattr(policy, "play", None)) or not isinstance(name, str):
+        got = type(policy).__name__
+        raise PolicyImportError(reference, f"must create a policy, with a name and a method play; got {got}")
+    if name in policy_names():
+        raise PolicyImportError(reference, f"an installed policy has the name {name!r}, too")
+    return name, factory
 
 
 @cache

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import traceback
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from websockets.exceptions import WebSocketException
@@ -266,8 +269,17 @@ async def _run_policy(policy: Policy, task: TaskView, call: Call, time_limit_s: 
     except Exception as error:  # noqa: BLE001  # any error of a policy is recorded, and its episode counts
         if isinstance(error, TimeoutError) and limit.expired():
             return f"the policy took longer than {time_limit_s:g} s"
-        return f"the policy raised {type(error).__name__}: {error}"
+        return f"the policy raised {type(error).__name__}: {error} ({_place(policy, error)})"
     return None
+
+
+def _place(policy: Policy, error: Exception) -> str:
+    """Return the file and line that raised an error: the innermost of the policy's own file, if there is one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    module = sys.modules.get(type(policy).__module__)
+    own = [frame for frame in frames if frame.filename == getattr(module, "__file__", None)]
+    frame = (own or frames)[-1]
+    return f"{Path(frame.filename).name}, line {frame.lineno}"
 
 
 async def _was_ended_elsewhere(env: CompanyOSEnv) -> bool:
