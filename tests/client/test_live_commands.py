@@ -41,6 +41,15 @@ def _quiet(guarded: SecuredEnterprise, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(clear())
 
 
+def test_without_a_token_the_error_names_the_option(
+    guarded: SecuredEnterprise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COMPANYOS_TOKEN")
+    answer = RUNNER.invoke(app, ["episodes", "--url", guarded.url])
+    assert answer.exit_code == 1
+    assert answer.stderr == "error: token-required: Token required; pass --token or set COMPANYOS_TOKEN\n"
+
+
 class CommandRunner:
     """Runs commands and plain HTTP requests against one server."""
 

@@ -181,16 +181,16 @@ def test_the_sync_client_does_the_same_without_await(guarded: SecuredEnterprise)
         env.reset(seed=7, chaos=1)
         listed = env.call_tool("ticketdesk_list_tickets")
         kept = env.snapshot()
-        forks = env.fork(kept.id, 2)
+        forks = env.fork(kept, 2)
         assert [fork.call_tool("ticketdesk_list_tickets").observation.result for fork in forks] == [
             listed.observation.result
         ] * 2
         [deeper] = forks[0].fork(forks[0].snapshot().id)
         assert deeper.state().step_count == 2
         assert env.diff().services == {}
-        assert env.restore(kept.id).step_count == 1
+        assert env.restore(kept).step_count == 1
         assert env.resume().observation == listed.observation
-        env.delete_snapshot(kept.id)
+        env.delete_snapshot(kept)
         with pytest.raises(ApiError, match="unknown-snapshot"):
             env.fork(kept.id)
 

@@ -102,7 +102,8 @@ async def test_chaos_overrides_are_entered_line_by_line(browser: Browser) -> Non
 
 async def test_unknown_values_are_rejected_with_the_accepted_ones(browser: Browser) -> None:
     level = (await browser.client.post("/reset", json={"chaos": 5})).json()
-    assert level["detail"] == "chaos: the levels are 0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, not 5"
+    levels = "0 calm, 1 light, 2 moderate, 3 heavy, 4 storm, or 5 to 8 if an installed package has that level"
+    assert level["detail"] == f"chaos must be one of {levels}; got 5"
     scenario = (await browser.client.post("/reset", json={"scenario": "coffee_break"})).json()
     assert scenario["code"] == "unknown-scenario"
     assert "vendor_bank_change, vendor_onboarding" in scenario["detail"]

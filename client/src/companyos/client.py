@@ -111,16 +111,16 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         """Save the state after the last step: databases, clock, score and scheduled chaos."""
         return await self._trainer_client().snapshot(self._require_episode_id())
 
-    async def restore(self, snapshot_id: str) -> CompanyOSState:
+    async def restore(self, snapshot: str | SnapshotInfo) -> CompanyOSState:
         """Restore this episode to its own snapshot, or to one of an episode with the same origin."""
-        return self._remember(await self._trainer_client().restore(self._require_episode_id(), snapshot_id))
+        return self._remember(await self._trainer_client().restore(self._require_episode_id(), snapshot))
 
-    async def fork(self, snapshot_id: str, count: int = 1) -> list[Self]:
+    async def fork(self, snapshot: str | SnapshotInfo, count: int = 1) -> list[Self]:
         """Create new episodes from a snapshot; return a connected session for each, which closes with this one.
 
         Either all are created or none: if one session fails, the others are closed and their episodes dropped.
         """
-        opened = await self._open(snapshot_id, count)
+        opened = await self._open(snapshot, count)
         sessions = [cast("Self", self._create_session_client()) for _ in opened]
         try:
             pairs = zip(sessions, opened, strict=True)
@@ -154,9 +154,9 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         """Drop the episode with its databases."""
         await self._trainer_client().drop(self._require_episode_id())
 
-    async def delete_snapshot(self, snapshot_id: str) -> None:
+    async def delete_snapshot(self, snapshot: str | SnapshotInfo) -> None:
         """Delete a snapshot; episodes that started from it continue."""
-        await self._trainer_client().delete_snapshot(snapshot_id)
+        await self._trainer_client().delete_snapshot(snapshot)
 
     async def resume(self, *, within_s: float = RESUME_WITHIN_S) -> StepResult[Any]:
         """Reconnect and continue the episode of the last reset; the result contains its last observation.
@@ -191,8 +191,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         await super().__aenter__()
         return self
 
-    async def _open(self, snapshot_id: str, count: int) -> list[OpenedEpisode]:
-        return await self._trainer_client().fork(snapshot_id, count)
+    async def _open(self, snapshot: str | SnapshotInfo, count: int) -> list[OpenedEpisode]:
+        return await self._trainer_client().fork(snapshot, count)
 
     async def _attach(self, token: str) -> None:
         await self.connect()

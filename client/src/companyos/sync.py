@@ -32,13 +32,13 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
         """Save the state after the last step."""
         return cast("SnapshotInfo", self._run(self._async.snapshot()))
 
-    def restore(self, snapshot_id: str) -> CompanyOSState:
+    def restore(self, snapshot: str | SnapshotInfo) -> CompanyOSState:
         """Restore this episode to a snapshot of its lineage."""
-        return cast("CompanyOSState", self._run(self._async.restore(snapshot_id)))
+        return cast("CompanyOSState", self._run(self._async.restore(snapshot)))
 
-    def fork(self, snapshot_id: str, count: int = 1) -> list[Self]:
+    def fork(self, snapshot: str | SnapshotInfo, count: int = 1) -> list[Self]:
         """Create new episodes from a snapshot, all or none; return a connected session for each."""
-        opened = self._run(self._async._open(snapshot_id, count))
+        opened = self._run(self._async._open(snapshot, count))
         sessions: list[Self] = []
         try:
             for each in opened:
@@ -70,9 +70,9 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
         """Drop the episode with its databases."""
         self._run(self._async.drop())
 
-    def delete_snapshot(self, snapshot_id: str) -> None:
+    def delete_snapshot(self, snapshot: str | SnapshotInfo) -> None:
         """Delete a snapshot; episodes that started from it continue."""
-        self._run(self._async.delete_snapshot(snapshot_id))
+        self._run(self._async.delete_snapshot(snapshot))
 
     def resume(self, *, within_s: float = RESUME_WITHIN_S) -> StepResult[Any]:
         """Reconnect and continue the episode of the last reset; the result contains its last observation."""

@@ -143,10 +143,10 @@ class Trainer:
         """Save the current state of an episode."""
         return await self._read(_SNAPSHOT, "POST", f"/v1/episodes/{_path_segment(episode_id)}/snapshots")
 
-    async def restore(self, episode_id: str, snapshot_id: str) -> CompanyOSState:
+    async def restore(self, episode_id: str, snapshot: str | SnapshotInfo) -> CompanyOSState:
         """Restore an episode to a snapshot of its lineage."""
         path = f"/v1/episodes/{_path_segment(episode_id)}/restore"
-        return await self._read(_STATE, "POST", path, {"snapshot": snapshot_id})
+        return await self._read(_STATE, "POST", path, {"snapshot": _snapshot_id(snapshot)})
 
     async def snapshots(self) -> list[SnapshotInfo]:
         """Return the snapshots on the server."""
@@ -156,13 +156,14 @@ class Trainer:
         """Return the metadata of a snapshot."""
         return await self._read(_SNAPSHOT, "GET", f"/v1/snapshots/{_path_segment(snapshot_id)}")
 
-    async def fork(self, snapshot_id: str, count: int = 1) -> list[OpenedEpisode]:
+    async def fork(self, snapshot: str | SnapshotInfo, count: int = 1) -> list[OpenedEpisode]:
         """Create new episodes from a snapshot, all or none; they expire like other episodes stepped over HTTP."""
-        return await self._read(_OPENED, "POST", f"/v1/snapshots/{_path_segment(snapshot_id)}/fork", {"count": count})
+        path = f"/v1/snapshots/{_path_segment(_snapshot_id(snapshot))}/fork"
+        return await self._read(_OPENED, "POST", path, {"count": count})
 
-    async def delete_snapshot(self, snapshot_id: str) -> None:
+    async def delete_snapshot(self, snapshot: str | SnapshotInfo) -> None:
         """Delete a snapshot; episodes that started from it continue."""
-        await self._request("DELETE", f"/v1/snapshots/{_path_segment(snapshot_id)}")
+        await self._request("DELETE", f"/v1/snapshots/{_path_segment(_snapshot_id(snapshot))}")
 
     async def quarantine(self) -> list[QuarantineItem]:
         """Return the items in quarantine."""
@@ -233,6 +234,10 @@ def _first_validation_error(error: ValidationError) -> str:
     """Return the first location and message of a validation error."""
     first_error = error.errors(include_input=False, include_url=False)[0]
     return ": ".join(filter(None, (".".join(map(str, first_error["loc"])), first_error["msg"])))
+
+
+def _snapshot_id(snapshot: str | SnapshotInfo) -> str:
+    return snapshot.id if isinstance(snapshot, SnapshotInfo) else snapshot
 
 
 def _path_segment(name: str) -> str:

@@ -131,7 +131,9 @@ class GatewayRuntime:
             if options.chaos in levels():
                 raise
             levels_text = ", ".join(f"{level} {profile_for(level).name}" for level in levels())
-            raise InvalidResetError(f"chaos: the levels are {levels_text}, not {options.chaos}") from error
+            raise InvalidResetError(
+                f"chaos must be one of {levels_text}, or 5 to 8 if an installed package has that level; got {options.chaos}"
+            ) from error
         except GatewayError:
             raise
         except Exception as error:

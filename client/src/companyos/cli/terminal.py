@@ -23,6 +23,7 @@ _WIDE = 100
 """Minimum terminal width for padded tables."""
 
 _ID_CHARS = 24
+_TOKEN_REQUIRED = "token-required:"  # noqa: S105
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 OUT = Console(highlight=False)
@@ -118,7 +119,8 @@ def report_errors() -> Iterator[None]:
         if (code := _exit_code(error)) is None:
             raise
         unnamed = "the server did not respond in time" if isinstance(error, TimeoutError) else type(error).__name__
-        fail(str(error) or unnamed, code)
+        hint = "; pass --token or set COMPANYOS_TOKEN" if str(error).startswith(_TOKEN_REQUIRED) else ""
+        fail((str(error) or unnamed) + hint, code)
 
 
 def _exit_code(error: Exception) -> int | None:

@@ -113,9 +113,11 @@ class RunFolder:
             else:
                 self.kept[plan] = line.record
         if unknown:
-            count = f"{len(unknown)} episode{'s' * (len(unknown) > 1)}"
             reason = _difference(unknown[0], plans)
-            raise RunMismatchError(f"{self._folder} contains {count} of another run: {reason} is not part of this one")
+            raise RunMismatchError(
+                f"{self._folder} contains {_episodes(len(unknown))} of another run: {reason} is not part of this one, "
+                f"which has {_episodes(len(plans))}"
+            )
         _check_settings(self._folder, self._settings)
         self._written = {self._order[plan]: record for plan, record in self.kept.items()}
 
@@ -162,6 +164,10 @@ def _episode_key(episode: EpisodePlan | EpisodeRecord) -> tuple[object, ...]:
     overrides = tuple(sorted(dict(episode.chaos_overrides).items()))
     task = episode.task_id or (episode.scenario, episode.seed, episode.chaos, overrides)
     return episode.policy, task, episode.trial
+
+
+def _episodes(count: int) -> str:
+    return f"{count} episode{'s' * (count != 1)}"
 
 
 def _difference(record: EpisodeRecord, plans: Iterable[EpisodePlan]) -> str:
