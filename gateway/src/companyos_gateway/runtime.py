@@ -131,9 +131,8 @@ class GatewayRuntime:
             if options.chaos in levels():
                 raise
             levels_text = ", ".join(f"{level} {profile_for(level).name}" for level in levels())
-            raise InvalidResetError(
-                f"chaos must be one of {levels_text}, or 5 to 8 if an installed package has that level; got {options.chaos}"
-            ) from error
+            accepted = f"{levels_text}, or 5 to 8 if an installed package has that level"
+            raise InvalidResetError(f"chaos must be one of {accepted}; got {options.chaos}") from error
         except GatewayError:
             raise
         except Exception as error:
