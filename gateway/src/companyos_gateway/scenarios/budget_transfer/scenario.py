@@ -165,6 +165,8 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         world, stream, giver, taker = build.world, build.stream, facts.giver, facts.taker
         ordered_on, window_days = slot.created_at.date(), policy.parameters["window_days"]
         recent, old = _working_days(ordered_on, 1, window_days), _working_days(ordered_on, window_days + 2, OLDEST_DAYS)
+        first_open = build.today - timedelta(minutes=kit.EXPIRES_AFTER_MINUTES) + timedelta(days=1)
+        oldest = min(day for day in old if day >= first_open)
         colleagues = [one.id for one in world.staff.active(kit.FINANCE) if not one.roles and one.id != world.agent_id]
         own: list[kit.RequestRow] = []
         others: list[kit.RequestRow] = []
@@ -177,7 +179,8 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         other_line = facts.lookalike or stream.choice(lines)
         for pair, days in (((giver, other_line), recent), ((taker, giver), recent), ((giver, taker), old)):
             amount = kit.rounded_amount(stream, MIN_CENTS, facts.limit_cents)
-            _file_request(build, pair, amount, stream.choice(colleagues), stream.choice(days))
+            requester_id, day = stream.choice(colleagues), stream.choice(days)
+            _file_request(build, pair, amount, requester_id, max(day, oldest))
         kit.number_requests(world, stream)
         return replace(facts, own_parts=tuple(own), others_parts=tuple(others))
 
