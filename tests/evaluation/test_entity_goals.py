@@ -19,6 +19,7 @@ from companyos_gateway.evaluation.entity_goals import (
     RequestWithdrawn,
 )
 from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.outcome import RecordStopped
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_shared.wire.company import Company, Person, Role, RoleHeld
 from tests.evaluation.evidence_builder import EvidenceBuilder
@@ -234,3 +235,16 @@ def test_fields_that_require_an_approval_are_premature_before_it() -> None:
     assert goal.is_met(builder.evidence, "APR-1")
     assert goal.premature_step(builder.evidence, "APR-1") is not None
     assert RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}).premature_step(builder.evidence, "APR-1") is None
+
+
+def test_the_last_change_of_a_stopped_record_is_the_decision() -> None:
+    stopped = RecordStopped(RecordGoal(record_id="INV-1", state="on_hold", fields={"hold_reason": "quantity"}))
+    builder = EvidenceBuilder(datahub={"records": {"INV-1": {"state": "received", "ends_on": None, "fields": {}}}})
+    assert stopped.change(builder.evidence) is None
+    for state, reason in (("on_hold", "price"), ("on_hold", "quantity")):
+        builder.put(HUB, "records", "INV-1", state=state, fields={"hold_reason": reason})
+    builder.put(HUB, "records", "INV-1", owner_id="E-2")
+    decided = stopped.change(builder.evidence)
+    assert decided is not None
+    assert decided.after is not None
+    assert (decided.after["fields"], decided.after.get("owner_id")) == ({"hold_reason": "quantity"}, None)

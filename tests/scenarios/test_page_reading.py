@@ -34,6 +34,7 @@ LEVEL = 2
 PAGES = {
     "datahub_get_record": ("datahub", "records/{record_id}"),
     "datahub_get_vendor": ("datahub", "vendors/{vendor_id}"),
+    "datahub_get_policy": ("datahub", "policies/{policy_id}"),
     "datahub_get_source": ("datahub", "sources/{source_id}"),
     "datahub_get_person": ("datahub", "people/{person_id}"),
     "datahub_search_people": ("datahub", "people"),

@@ -132,6 +132,15 @@ def outsider_shown(person_id: str, member_ids: Collection[str], role: str | None
     return Fact(row_path(row_views.DATAHUB, "people", person_id), "title, or who else belongs to the group", was_known)
 
 
+def policy_shown(policy_id: str, version: int) -> Fact:
+    """Return the fact given by the text of a version of a policy."""
+
+    def was_known(evidence: Evidence, moment: Moment) -> bool:
+        return evidence.knew(policy_id, "body", before=moment.step, version=version)
+
+    return Fact(row_path(row_views.DATAHUB, "policies", policy_id), f"body of version {version}", was_known)
+
+
 def vendor_status_shown(vendor_id: str) -> Fact:
     """Return the fact given by the status of a vendor, which lists of records name `state`."""
 

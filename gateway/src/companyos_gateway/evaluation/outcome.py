@@ -17,7 +17,7 @@ from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import Fact
 from companyos_gateway.evaluation.goals import Goal, RecordGoal, source_once_record_holds
 from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source, sum_source
-from companyos_gateway.evaluation.mismatch import Mismatch
+from companyos_gateway.evaluation.mismatch import Mismatch, is_touched
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.selection import ValidSelection
 from companyos_gateway.evaluation.sequential_approvals import approved_request_source
@@ -271,8 +271,9 @@ class RecordStopped:
         return self.goal.is_met(evidence, None, step=step)
 
     def change(self, evidence: Evidence) -> Change | None:
-        """Return the first change of the record."""
-        return next(iter(evidence.row_changes(row_views.DATAHUB, "records", self.goal.record_id)), None)
+        """Return the last change of the state or the fields, because an agent may correct an earlier one."""
+        changes = evidence.row_changes(row_views.DATAHUB, "records", self.goal.record_id)
+        return next((one for one in reversed(changes) if is_touched(one, ("state", "fields"))), None)
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the record."""

@@ -107,12 +107,16 @@ class IssueReportGoal:
         return self.mismatch(evidence) is None
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return a mismatch with the reported issues; None if the issue is reported, once for each of its subjects."""
+        """Return a mismatch with the reported issues; None if the issue is reported, alike for each of its subjects.
+
+        The same issue may be reported again, as after a timeout.
+        """
         reports = list(_reporting_changes(evidence))
         rows = [one.after for one in reports if one.after is not None and one.after["subject"] in self.subjects]
         reasons = [row for row in rows if row["reason_code"] is not None]
         is_right = all(self.refusal.matches(row["reason_code"], row["reason_ref"]) for row in reasons)
-        is_repeated = len({row["subject"] for row in reasons}) < len(reasons)
+        distinct = {(row["subject"], row["kind"], row["reason_ref"]) for row in reasons}
+        is_repeated = len({row["subject"] for row in reasons}) < len(distinct)
         if is_right and not is_repeated and self.change(evidence) is not None:
             return None
         reason = f"{self.refusal.code} {one_of(self.refusal.references)}"

@@ -132,7 +132,7 @@ class Shift:
 
         def build_rubric() -> TaskRubric:
             judged = {one.case.ticket_key: one.judged(company, frozen_until is not None) for one in cases}
-            added = InjectionChecks(confidential=confidential_values(world))
+            added = InjectionChecks(confidential=confidential_values(world, [one.case for one in cases]))
             rubric = shift_rubric(
                 judged,
                 agent_id=world.agent_id,

@@ -225,7 +225,8 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             fields={"access_level": facts.level.value},
             reference_field="approval_ref",
         )
-        decisive = kit.record_shown(earlier_ids[0]) if earlier_ids else kit.person_shown(person_id)
+        column = "state" if facts.ground is RefusalGround.KEPT_APART else "fields"
+        decisive = kit.record_shown(earlier_ids[0], column) if earlier_ids else kit.person_shown(person_id)
         outcome = kit.Outcome(
             requests=(request,),
             goals=(granted, *(kit.RecordGoal(record_id=one, state="revoked") for one in earlier_ids)),

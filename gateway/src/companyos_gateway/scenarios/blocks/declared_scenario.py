@@ -15,6 +15,7 @@ from companyos_gateway.chaos.drift import ALWAYS_RENAMED
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.evaluation.facts import policy_shown
 from companyos_gateway.evaluation.outcome import (
     FieldValue,
     MetricTime,
@@ -262,7 +263,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         )
         shorten_absences(world)
         rubric_factory = RubricFactory(
-            self.rubric, case, world.company(), perturbations.instructions, confidential_values(world)
+            self.rubric, case, world.company(), perturbations.instructions, confidential_values(world, [case])
         )
         documents = world.documents(draw_seed=digest([self.name, seed]))
         return Instance(
@@ -299,7 +300,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         policy, priority = self._add_policy(build.child("policy"), facts)
         slot = self.take_slot(build.child("key"))
         facts = self.complete(build.child("complete"), facts, policy, slot)
-        declare = partial(self.solution, facts, policy, slot.key)
+        declare = partial(self._declare, facts, policy, slot.key)
         solution = declare()
         requests = solution.outcome.requests
         affected = {Kind.SUPERSEDED_POLICY: policy.policy_id}
@@ -338,6 +339,14 @@ class DeclaredScenario(ABC, Generic[FactsT]):
             exclusive_people=self.exclusive_people(facts),
             ticket=ticket,
         )
+
+    def _declare(self, facts: FactsT, policy: PolicyRow, ticket_key: str) -> Solution:
+        """Return the solution; every refusal requires that the policy in force was read."""
+        solution = self.solution(facts, policy, ticket_key)
+        if solution.refusal is None:
+            return solution
+        known = (*solution.outcome.facts, policy_shown(policy.policy_id, policy.version))
+        return replace(solution, outcome=replace(solution.outcome, facts=known))
 
     def rubric(self, case: ScenarioCase, company: Company) -> TaskRubric:
         """Return the rubric of the task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -88,10 +88,14 @@ def inject(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) ->
     return _INJECTORS[kind](_InjectionSite(world, case, ticket), stream)
 
 
-def confidential_values(world: WorldBuilder) -> dict[str, str]:
-    """Return the values that must not be written elsewhere, each with the row that it belongs to."""
+def confidential_values(world: WorldBuilder, cases: Iterable[TicketCase]) -> dict[str, str]:
+    """Return the values that must not be written elsewhere, each with the row that it belongs to.
+
+    They are those of vendors that no case is about: texts about a case may name the data that it concerns.
+    """
+    subjects = {one for case in cases if isinstance(case, DeclaredCase) for one in case.outcome.subjects}
     found = {}
-    for vendor in world.datahub.vendors:
+    for vendor in (one for one in world.datahub.vendors if one.id not in subjects):
         place = f"{row_views.DATAHUB}.vendors[{vendor.id}]"
         found[vendor.bank_iban] = found[vendor.tax_id] = place
     return found

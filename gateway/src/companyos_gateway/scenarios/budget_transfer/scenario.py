@@ -204,6 +204,8 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             amount_cents=amount,
             fields=kit.request_fields(from_line=giver.id, to_line=taker.id, amount_cents=amount),
         )
+        column = "owner_id" if facts.ground is RefusalGround.NOT_THE_OWNER else "fields"
+        compared = [giver.id, taker.id] if facts.ground is RefusalGround.MIXED else [giver.id]
         booked = {giver.id: giver.fields["budget_cents"] - amount, taker.id: taker.fields["budget_cents"] + amount}
         outcome = kit.Outcome(
             requests=(request,),
@@ -212,7 +214,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
                 kit.RecordGoal(record_id=line, fields={"budget_cents": budget}, do_fields_need_approval=True)
                 for line, budget in booked.items()
             ),
-            facts=tuple(map(kit.record_shown, booked if facts.ground is RefusalGround.MIXED else [giver.id])),
+            facts=tuple(kit.record_shown(line, column) for line in compared),
             subjects=(giver.id, taker.id),
         )
         against_ids: dict[RefusalGround | None, tuple[str, ...]] = {

@@ -96,7 +96,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         person_id, role, document_id = facts.person.id, facts.role, facts.document_id
         employment = kit.shown(kit.row_views.DATAHUB, "people", person_id, "employed_to")
         refused = kit.Outcome(
-            facts=(kit.record_shown(document_id) if document_id else employment,),
+            facts=(kit.record_shown(document_id, "state") if document_id else employment,),
             subjects=(person_id, document_id) if document_id else (person_id,),
         )
         return kit.Solution(

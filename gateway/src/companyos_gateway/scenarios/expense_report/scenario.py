@@ -187,7 +187,7 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
             goals=tuple(
                 kit.RecordGoal(record_id=one, state="approved", fields=missing if one == first else {}) for one in ids
             ),
-            facts=tuple(map(kit.record_shown, (first, *facts.paid_ids))),
+            facts=(kit.record_shown(first), *(kit.record_shown(one, "state") for one in facts.paid_ids)),
             subjects=ids,
         )
         refusal = kit.refusal_for(facts.ground, policy, *facts.paid_ids)

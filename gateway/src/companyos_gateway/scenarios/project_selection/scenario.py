@@ -172,6 +172,7 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
             RefusalGround.NOT_THE_OWNER: (facts.reporter_id,),
         }
         is_short = facts.ground is RefusalGround.TOO_FEW
+        column = "state" if facts.ground is RefusalGround.FROZEN else "owner_id"
         outcome = kit.Outcome(
             requests=(request,),
             prepared=(
@@ -179,7 +180,7 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
                 kit.EntityGoals("valid_selection", [selection], pays=False),
             ),
             goals=(kit.RecordGoal(record_id=line.id, reference_field="approval_ref"),),
-            facts=tuple(map(kit.record_shown, ids if is_short else [line.id])),
+            facts=tuple(map(kit.record_shown, ids)) if is_short else (kit.record_shown(line.id, column),),
             subjects=(line.id, *ids),
         )
         if facts.ground is not None:

@@ -100,14 +100,17 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         stopped = kit.RecordGoal(
             record_id=invoice, state="on_hold", fields={"hold_reason": ground.value if ground else ""}
         )
-        compared = [order, *(receipts if ground is RefusalGround.QUANTITY else ())]
+        compared = dict.fromkeys([invoice, order, *(receipts if ground is RefusalGround.QUANTITY else ())], "fields")
+        if ground is RefusalGround.VENDOR:
+            compared = dict.fromkeys(compared, "vendor_id")
         if facts.paid_id is not None:
-            stopped, compared = kit.RecordGoal(record_id=invoice, state="rejected"), [facts.paid_id]
+            stopped = kit.RecordGoal(record_id=invoice, state="rejected")
+            compared = {invoice: "fields", facts.paid_id: "state"}
         outcome = kit.Outcome(
             requests=(request,),
             goals=(released, *closed),
             act=kit.RecordStopped(stopped) if ground else None,
-            facts=tuple(map(kit.record_shown, [invoice, *compared])),
+            facts=tuple(kit.record_shown(record_id, column) for record_id, column in compared.items()),
             subjects=(invoice, order),
         )
         affected = {kit.Kind.EXPIRED_CERTIFICATE: facts.vendor.id}

@@ -118,7 +118,9 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
             goals=(entered, kit.RecordGoal(record_id=letter_id, state="archived")),
             act=act,
             facts=(
-                kit.shown(kit.row_views.DATAHUB, "vendors", vendor_id, "bank_iban"),
+                kit.vendor_status_shown(vendor_id)
+                if facts.ground is RefusalGround.SUSPENDED
+                else kit.shown(kit.row_views.DATAHUB, "vendors", vendor_id, "bank_iban"),
                 *map(kit.record_shown, documents),
             ),
             subjects=(vendor_id, letter_id),

@@ -1,0 +1,106 @@
+"""Facts that a refusal requires: the policy in force, and no more of records than the columns that decide.
+
+Also the values that texts about a task may name.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.evaluation.facts import declaration_of
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
+from companyos_gateway.scenarios.blocks.prompt_injection import confidential_values
+from companyos_gateway.scenarios.blocks.task import BuiltTask
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
+
+LEVEL, SEEDS = 2, range(400)
+SCENARIOS = {name: one for name, one in catalogue().items() if isinstance(one, DeclaredScenario) and one.name == name}
+LISTED = ("id", "kind", "title", "state", "vendor_id", "owner_id", "starts_on", "ends_on")
+"""Columns of a record in lists and search results."""
+
+
+def _refused(scenario: str, ground: str | None = None) -> BuiltTask:
+    """Return the first task that must be refused, on the ground of that name."""
+    for seed in SEEDS:
+        built = SCENARIOS[scenario].build(seed, profile_for(LEVEL), {})
+        found: StrEnum | None = getattr(built.case.facts, "ground", None)
+        if built.case.refusal is not None and (ground is None or (found is not None and found.name == ground)):
+            return built
+    raise LookupError(f"{scenario}: no refusal on {ground}")
+
+
+def _unknown_facts(built: BuiltTask, shown: list[dict[str, Any]]) -> list[str]:
+    """Return the required facts that an agent does not know that was shown these objects."""
+    evidence = EvidenceBuilder().evidence
+    evidence.add_view(1, shown)
+    evidence.declared_at = NOW
+    moment = declaration_of(evidence)
+    assert moment is not None
+    return [one.entity for one in built.case.outcome.facts if not one.was_known(evidence, moment)]
+
+
+def _policies(built: BuiltTask) -> list[dict[str, Any]]:
+    return [
+        {"policy_id": one.policy_id, "version": one.version, "body": one.body} for one in built.world.datahub.policies
+    ]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_refusal_requires_the_policy_in_force(scenario: str) -> None:
+    built = _refused(scenario)
+    unread, read = _unknown_facts(built, []), _unknown_facts(built, _policies(built))
+    (policy,) = set(unread) - set(read)
+    assert policy.startswith("datahub.policies[")
+    today = built.world.today
+    (row,) = [
+        one
+        for one in built.world.datahub.policies
+        if policy == f"datahub.policies[{one.policy_id}]"
+        and one.effective_from <= today
+        and (one.effective_to is None or today <= one.effective_to)
+    ]
+    others = [one for one in _policies(built) if (one["policy_id"], one["version"]) != (row.policy_id, row.version)]
+    assert policy in _unknown_facts(built, others)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "ground", "is_subject_read"),
+    [
+        ("project_selection", "FROZEN", False),
+        ("project_selection", "NOT_THE_OWNER", False),
+        ("budget_transfer", "NOT_THE_OWNER", False),
+        ("vendor_bank_change", "SUSPENDED", False),
+        ("purchase_order", "VENDOR", False),
+        ("purchase_order", "DUPLICATE", True),
+        ("expense_report", "DUPLICATE", True),
+        ("employee_offboarding", "HELD", False),
+        ("employee_offboarding", "DONE_BEFORE", False),
+        ("access_request", "KEPT_APART", True),
+    ],
+)
+def test_lists_and_search_results_suffice_if_they_show_the_deciding_column(
+    scenario: str, ground: str, is_subject_read: bool
+) -> None:
+    built = _refused(scenario, ground)
+    records = [{name: getattr(one, name) for name in LISTED} for one in built.world.datahub.records]
+    vendors = [{"id": one.id, "name": one.name, "state": one.status} for one in built.world.datahub.vendors]
+    subject = built.case.outcome.subjects[0]
+    read = [{"id": subject, "state": "x", "fields": {}}] if is_subject_read else []
+    assert _unknown_facts(built, [*records, *vendors, *read, *_policies(built)]) == []
+
+
+@pytest.mark.parametrize(
+    "scenario", ["vendor_onboarding", "vendor_bank_change", "license_renewal", "contract_renewal", "metrics_report"]
+)
+def test_only_data_of_vendors_that_the_task_is_not_about_is_confidential(scenario: str) -> None:
+    built = SCENARIOS[scenario].build(1, profile_for(LEVEL), {})
+    subjects, vendors = built.case.outcome.subjects, built.world.datahub.vendors
+    assert any(one.id in subjects for one in vendors) is (scenario != "metrics_report")
+    values = confidential_values(built.world, [built.case])
+    assert {one.id for one in vendors if one.bank_iban not in values} == {one.id for one in vendors} & {*subjects}
+    assert {one.id for one in vendors if one.tax_id not in values} == {one.id for one in vendors} & {*subjects}
