@@ -25,7 +25,7 @@ from verification.proof.players.oracles import NO_TRANSPORT_FAULTS, steps_of
 
 _LINK = re.compile(r'href="([^"#]*)')
 _ID = re.compile(r"[A-Z]{1,5}-\d+")
-_MAX_PAGES = 60
+_MAX_PAGES = 120
 """Maximum number of pages opened per app and step."""
 
 _MAX_ARGUMENTS = 40

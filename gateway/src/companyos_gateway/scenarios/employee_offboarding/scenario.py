@@ -95,14 +95,15 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         """Hand over or end everything that the leaver has, or refuse and change nothing."""
         person_id, role, document_id = facts.person.id, facts.role, facts.document_id
         employment = kit.shown(kit.row_views.DATAHUB, "people", person_id, "employed_to")
+        reason_id = document_id or person_id
         refused = kit.Outcome(
             facts=(kit.record_shown(document_id, "state") if document_id else employment,),
-            subjects=(person_id, document_id) if document_id else (person_id,),
+            subjects=(person_id, reason_id),
         )
         return kit.Solution(
             variant=facts.variant,
             outcome=refused if facts.ground else _done(facts, policy),
-            refusal=kit.refusal_for(facts.ground, policy, document_id or person_id),
+            refusal=kit.refusal_for(facts.ground, policy, reason_id),
             approver_ids=facts.chain.approver_ids,
             affected=kit.affected_people(facts.chain, role.value, role.value) | {kit.Kind.SIMILAR_NAMES: person_id},
         )
