@@ -138,11 +138,9 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
             service=facts.service, error_rate=kit.MetricValue(metric), measured_at=kit.MetricTime(metric)
         ) | (kit.request_fields(runbook_id=facts.runbook_id) if facts.runbook_id else {})
         request = kit.Request(type_key=TYPE_KEY, subject=ticket_key, role=kit.Role.CTO, fields=fields)
-        outcome = kit.Outcome(
-            requests=(request,),
-            facts=(kit.MetricChecks(metric).below_fact(limit),),
-            metrics=(metric,) if facts.other_metric is None else (metric, facts.other_metric),
-        )
+        metrics = (metric,) if facts.other_metric is None else (metric, facts.other_metric)
+        below = tuple(kit.MetricChecks(one).below_fact(limit) for one in metrics)
+        outcome = kit.Outcome(requests=(request,), facts=below, metrics=metrics)
         refusal = kit.Refusal(REASON_CODE, kit.policy_refs(policy)) if facts.must_refuse else None
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 
