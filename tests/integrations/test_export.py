@@ -71,7 +71,7 @@ def test_without_pyarrow_the_error_names_the_install_command(monkeypatch: pytest
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match=re.escape(install_command("parquet"))):
         tables.check_parquet()
-    answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path)])
+    answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(tmp_path), "--format", "parquet"])
     assert answer.exit_code == 1
 
 

@@ -47,7 +47,7 @@ def export(
             "--format",
             help=r"jsonl or parquet tables (parquet needs companyos\[parquet]), Harbor task folders, or NeMo Gym rows.",
         ),
-    ] = Format.PARQUET,
+    ] = Format.JSONL,
     split: Annotated[
         list[str] | None, typer.Option(help="Split to export. Repeat for several. Default: all three.")
     ] = None,
@@ -72,7 +72,7 @@ def export(
     Examples:
 
       [cyan]companyos tasks export --out tasks[/]
-      [cyan]companyos tasks export --out tasks --split test --format jsonl[/]
+      [cyan]companyos tasks export --out tasks --split test --format parquet[/]
       [cyan]companyos tasks export --out few --scenario bug_escalation -n 5[/]
       [cyan]companyos tasks export --out harbor --format harbor --split test -n 20[/]
       [cyan]companyos tasks export --out resources_servers/companyos/data --format nemo-gym[/]
