@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from urllib.parse import parse_qsl
 
@@ -78,8 +79,9 @@ class RateLimitMiddleware:
 
     def _forget_ended(self, account: ClientAccount) -> None:
         """Stop counting the client of an episode that is no longer live as active."""
-        if account.episode_id is not None and not self._store().has(account.episode_id):
-            self._shares.forget(account.name)
+        with suppress(ServicesUnavailableError):  # a socket may close while the gateway stops
+            if account.episode_id is not None and not self._store().has(account.episode_id):
+                self._shares.forget(account.name)
 
     def _client_of(self, scope: Scope) -> str:
         try:
