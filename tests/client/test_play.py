@@ -293,6 +293,10 @@ def test_rows_too_wide_for_a_table_are_printed_vertically() -> None:
     assert "... 10 more" in reported
 
 
+def test_an_object_without_fields_among_wide_rows_is_an_empty_line() -> None:
+    assert "column_8" in rendered(result=[{f"column_{n}": "x" * 30 for n in range(9)}, {}])
+
+
 def test_a_nested_list_that_is_too_wide_beside_its_name_is_printed_vertically(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OUT, "width", 100)
     items = [{"id": f"item-{n}", "text": "x" * 40, "note": "y" * 39} for n in range(3)]

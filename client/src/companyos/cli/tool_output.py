@@ -121,7 +121,7 @@ def _render_object(value: Mapping[str, Any], depth: int, width: int) -> Renderab
     grid = Table.grid(padding=(0, _GAP, 0, 0), pad_edge=False)
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    left = width - max(map(len, value)) - _GAP
+    left = width - max(map(len, value), default=0) - _GAP
     for name, field in value.items():
         grid.add_row(
             sanitize(str(name)),
