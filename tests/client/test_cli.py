@@ -111,7 +111,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "no_module:Agent"], 2, "policy no_module:Agent: ModuleNotFoundError"),
         (["eval", "--policy", "json:loads"], 2, "policy json:loads: TypeError"),
         (["eval", "--policy", "json:JSONDecoder"], 2, "must create a policy, with a name and a method play"),
-        (["eval", "--policy", "companyos.policies.noop:NoopPolicy"], 2, "an installed policy has the name 'noop', too"),
+        (["eval", "--policy", "companyos.policies.noop:NoopPolicy"], 2, "an installed policy is also named 'noop'"),
         (["fly"], 2, "fly"),
     ],
 )

@@ -58,7 +58,7 @@ def load_policy(name: str) -> Policy:
 
 
 def import_policy(reference: str) -> tuple[str, Callable[[], Policy]]:
-    """Return the name and the class of a policy of no installed package, such as `my_agent:MyAgent`.
+    """Return the name and the class of a policy given by module and class, such as `my_agent:MyAgent`.
 
     Modules are also found in the current folder. Raises PolicyImportError.
     """
@@ -74,7 +74,7 @@ def import_policy(reference: str) -> tuple[str, Callable[[], Policy]]:
         got = type(policy).__name__
         raise PolicyImportError(reference, f"must create a policy, with a name and a method play; got {got}")
     if name in policy_names():
-        raise PolicyImportError(reference, f"an installed policy has the name {name!r}, too")
+        raise PolicyImportError(reference, f"an installed policy is also named {name!r}")
     return name, factory
 
 
