@@ -89,7 +89,7 @@ def test_hostile_texts_have_many_wordings() -> None:
 def test_the_hidden_record_names_the_planted_texts_and_no_row_does() -> None:
     instance = catalogue()[PLAYED].plan(3, 0, dict.fromkeys(HOSTILE, 1.0))
     assert {one.kind for one in instance.injections} == set(HOSTILE)
-    text = json.dumps(instance.documents)
+    text = json.dumps(dict(instance.documents))
     assert not [kind for kind in HOSTILE if kind.value in text]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from companyos_shared.wire.company import Company, Role
 pytestmark = pytest.mark.matrix
 
 SEEDS = range(10)
-Documents = dict[str, dict[str, Any]]
+Documents = Mapping[str, dict[str, Any]]
 
 
 def _build(seed: int, level: int = 0, **overrides: float) -> tuple[BuiltTask, Documents, Company]:

@@ -24,14 +24,14 @@ from companyos_gateway.world import finish_world, generate_world
 from companyos_shared.streams import Stream, digest
 world = generate_world(Stream("a test", 7))
 finish_world(world)
-print(digest(world.documents("draw")))
+print(digest(dict(world.documents("draw"))))
 """
 
 
 def _digest_of(seed: int) -> str:
     world = generate_world(Stream("a test", seed))
     finish_world(world)
-    return digest(world.documents("draw"))
+    return digest(dict(world.documents("draw")))
 
 
 @pytest.mark.integration

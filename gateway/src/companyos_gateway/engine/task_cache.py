@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic_core import to_json
+from pydantic import BaseModel
 
 from companyos_gateway.engine.errors import InvalidResetError, ServicesUnavailableError, UnknownScenarioError
 from companyos_gateway.engine.service_clients import ServiceClients
@@ -20,7 +20,6 @@ from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import Actor, CallContext
 from companyos_shared.wire.control import LoadReply, Rows, source_of
 
-_COMPANY_FIELDS = ("company", "draw_seed", "started_at")
 _LOAD_EPISODE = "planting"
 
 
@@ -48,16 +47,13 @@ class Task:
 
     def seed_document(self, service: str) -> bytes:
         """Return the seed document of a service as JSON."""
-        return _seed_document(self.instance, service)
+        return self.instance.seed_document(service)
 
 
-def _seed_document(instance: Instance, service: str) -> bytes:
-    """Return the seed document of a service, which contains only the company if the scenario has none for it."""
-    document = instance.documents.get(service)
-    if document is None:
-        any_document = next(iter(instance.documents.values()))
-        document = {name: any_document[name] for name in _COMPANY_FIELDS}
-    return to_json(document)
+class _CompanyPart(BaseModel):
+    """The company in a seed document."""
+
+    company: Company
 
 
 class TaskCache:
@@ -107,7 +103,7 @@ class TaskCache:
         task = Task(
             key=key,
             instance=instance,
-            company=Company.model_validate(next(iter(instance.documents.values()))["company"]),
+            company=_CompanyPart.model_validate_json(next(iter(documents.values()))).company,
             sources=sources,
             initial=initial,
             next_due_at={service: reply.next_due_at for service, reply in zip(services, replies, strict=True)},
@@ -146,4 +142,4 @@ def _plan(scenario: Scenario, key: TaskKey, services: Sequence[str]) -> tuple[In
         raise RuntimeError(f"The scenario {key.scenario} raised StopIteration.") from error
     if not instance.documents:
         raise RuntimeError(f"The scenario {key.scenario} planned no seed documents.")
-    return instance, {name: _seed_document(instance, name) for name in services}
+    return instance, {name: instance.seed_document(name) for name in services}

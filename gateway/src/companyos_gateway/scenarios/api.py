@@ -12,9 +12,11 @@ from pydantic_core import to_json
 
 from companyos_gateway.chaos import Drift, FaultPlan, Injection
 from companyos_gateway.evaluation import TaskRubric
+from companyos_gateway.world.seed_documents import SeedDocuments
 from companyos_shared.wire.control import source_of
 
 NO_DRIFT = Drift()
+_COMPANY_FIELDS = ("company", "draw_seed", "started_at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,17 @@ class Instance:
     @cached_property
     def source_ids(self) -> dict[str, str]:
         """The ids of the sources that the services create from the documents."""
-        return {service: source_of(service, to_json(document)) for service, document in self.documents.items()}
+        return {service: source_of(service, self.seed_document(service)) for service in self.documents}
+
+    def seed_document(self, service: str) -> bytes:
+        """Return the seed document of a service as JSON, with only the company if the scenario has none for it."""
+        if isinstance(self.documents, SeedDocuments) and service in self.documents:
+            return self.documents.contents[service]
+        document = self.documents.get(service)
+        if document is None:
+            any_document = next(iter(self.documents.values()))
+            document = {name: any_document[name] for name in _COMPANY_FIELDS}
+        return to_json(document)
 
 
 class Scenario(Protocol):

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.people import Staff
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.row_texts import text_of
-from companyos_gateway.world.seed_documents import ApprovalFlowDocument, DataHubDocument, TicketDeskDocument
+from companyos_gateway.world.seed_documents import (
+    ApprovalFlowDocument,
+    DataHubDocument,
+    SeedDocuments,
+    TicketDeskDocument,
+)
 from companyos_gateway.world.text_templates import choose_from, draw_number, draw_weekday
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person
@@ -179,26 +184,24 @@ class WorldBuilder:
             holidays=tuple(self.holidays),
         )
 
-    def documents(self, draw_seed: str) -> dict[str, dict[str, Any]]:
-        """Return the seed documents by service, as JSON that must not be changed."""
+    def documents(self, draw_seed: str) -> SeedDocuments:
+        """Return the seed documents by service."""
         constants = {"company": self.company(), "draw_seed": draw_seed, "started_at": self.started_at}
-        common = _as_json(constants)
-        parts = {
-            "ticketdesk": self.ticketdesk,
-            "datahub": self.datahub,
-            "approvalflow": self.approvalflow,
+        parts: dict[str, dict[str, Any]] = {
+            "ticketdesk": _tables(self.ticketdesk),
+            "datahub": _tables(self.datahub),
+            "approvalflow": _tables(self.approvalflow),
             **self.service_documents,
         }
-        documents = {name: {**common, **_as_json(part)} for name, part in parts.items()}
-        for name, source in self.base.sources.items() if self.base is not None else ():
-            documents[name]["base"] = source
-        return documents
+        bases = {} if self.base is None else {name: {"base": source} for name, source in self.base.sources.items()}
+        return SeedDocuments(
+            {name: to_json({**constants, **part, **bases.get(name, {})}) for name, part in parts.items()}
+        )
 
     def row_documents(self) -> tuple[TicketDeskDocument, DataHubDocument, ApprovalFlowDocument]:
         """Return the documents of the three services."""
         return self.ticketdesk, self.datahub, self.approvalflow
 
 
-def _as_json(value: object) -> Any:
-    """Return a value as JSON; parsed again, because equal names and short texts are then stored once."""
-    return from_json(to_json(value))
+def _tables(document: TicketDeskDocument | DataHubDocument | ApprovalFlowDocument) -> dict[str, Any]:
+    return {table.name: getattr(document, table.name) for table in fields(document)}
