@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -186,18 +187,29 @@ def _tiny_app() -> FastAPI:
     return app
 
 
-@pytest.fixture(scope="session")
-def tiny_url() -> Iterator[str]:
-    """Give the address of a running tiny environment."""
+@contextmanager
+def running_tiny() -> Iterator[tuple[str, Callable[[], None]]]:
+    """Run a tiny environment in a thread; yield its address and a function that stops it."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(_tiny_app(), log_level="error", ws="websockets-sansio", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+
+    def stop() -> None:
+        server.should_exit = True
+        thread.join(timeout=10)
+        listener.close()
+
     thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(timeout=10)
-    listener.close()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}", stop
+    stop()
+
+
+@pytest.fixture(scope="session")
+def tiny_url() -> Iterator[str]:
+    """Give the address of a running tiny environment."""
+    with running_tiny() as (url, _):
+        yield url
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos.policies.llm.stub import Reply, StubRequest, StubServer, completion, error_reply
+from tests.client.conftest import running_tiny
 from tests.client.llm_scripts import EVERY_API, ScriptedReplies, text_message, tool_call_message
 from tests.client.test_llm_apis import USAGES
 
@@ -150,6 +153,31 @@ def test_a_run_stopped_by_an_endpoint_error_is_reported_stored_and_can_be_resume
     records = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
     assert [record["seed"] for record in records] == [3, 4, 5]
     assert len(stub.received) > 3
+
+
+class StoppingReplies(ScriptedReplies):
+    """Returns its reply, and stops the environment before the second one."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        super().__init__(DONE)
+        self._stop = stop
+        self._received = 0
+
+    async def reply(self, received: StubRequest) -> Reply:
+        self._received += 1
+        if self._received == 2:
+            await asyncio.to_thread(self._stop)
+        return await super().reply(received)
+
+
+def test_a_run_whose_server_stops_reports_its_episodes_and_can_be_resumed(tmp_path: Path) -> None:
+    with running_tiny() as (url, stop), StubServer(StoppingReplies(stop)) as stub:
+        options = ["--scenario", "tiny", "-n", "5", "--parallel", "1", "--url", url, "--out", str(tmp_path / "run")]
+        answer = RUNNER.invoke(app, [*EVAL_LLM, "--base-url", stub.url, *options])
+    assert answer.exit_code == 1, answer.output
+    assert "2 episodes in" in answer.stdout
+    assert "stopped after 2 of 5 episodes; continue it with --resume" in answer.stderr
+    assert "error: Failed to connect to ws:" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rich.table import Table
 from companyos.cli.connection import Server, TokenOption, UrlOption, check_seeds, connect_or_start
 from companyos.cli.results import format_reward, result_cells
 from companyos.cli.step_log import step_line, step_log_header
-from companyos.cli.terminal import FAILED, OUT, fail, plain_table, report_errors, sanitize
+from companyos.cli.terminal import ERR, FAILED, OUT, fail, plain_table, report_errors, sanitize
 from companyos.extras import install_command
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def _compare(server: Server, seed: int, episodes: int) -> list[Summary]:
     plans = [_plan(policy, seed + n) for policy in POLICIES for n in range(episodes)]
     played, stop = play_with_progress(server, plans, parallel=4)
     if stop is not None:
-        raise KeyboardInterrupt
+        ERR.print("stopped", style="dim")
+        stop.end_command()
     return [summarise([episode.record for episode in played if episode.plan.policy == policy]) for policy in POLICIES]
 
 

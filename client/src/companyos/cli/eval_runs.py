@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from companyos.cli.connection import Server
@@ -143,10 +144,16 @@ def check_cluster(
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """The reason why a run ended early: Ctrl-C, a limit, or a failure of the policy."""
+    """The reason why a run ended early: Ctrl-C, a limit, a failure of the policy, or a server that stopped."""
 
     code: int
     reason: str | None = None
+
+    def end_command(self) -> NoReturn:
+        """End the command with the exit status, and with the reason as an error if there is one."""
+        if self.reason is None:
+            raise typer.Exit(self.code)
+        fail(self.reason, self.code)
 
 
 def _print_started(cpus: int) -> None:
@@ -226,5 +233,7 @@ def play_with_progress(
             return asyncio.run(playing), None
         except KeyboardInterrupt:
             return played, EarlyStop(INTERRUPTED)
-        except (PolicyUnavailableError, RunLimitReachedError) as reason:
+        except (PolicyUnavailableError, RunLimitReachedError, ConnectionError) as reason:
+            if not played and isinstance(reason, ConnectionError):
+                raise
             return played, EarlyStop(FAILED, str(reason))

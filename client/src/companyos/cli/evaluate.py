@@ -307,9 +307,7 @@ def _check_folder(out: Path | None, *, resume: bool, overwrite: bool) -> None:
 def _print_stop(stop: EarlyStop, played: int, planned: int, out: Path | None) -> NoReturn:
     resume_hint = "; continue it with --resume" if out is not None and played else ""
     ERR.print(f"stopped after {played} of {planned} episodes{resume_hint}", style="yellow")
-    if stop.reason is not None:
-        fail(stop.reason, stop.code)
-    raise typer.Exit(stop.code)
+    stop.end_command()
 
 
 def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) -> None:

@@ -162,7 +162,7 @@ def _replay(server: Server, run: Path, lines: Sequence[RecordLine], fresh: Path,
         server, replay.plans, parallel=parallel, out=fresh, make_policy=replay.make_policy
     )
     if stop is not None:
-        raise typer.Exit(stop.code)
+        stop.end_command()
     for episode in played:
         yield from replay.faults(episode, fresh)
 
