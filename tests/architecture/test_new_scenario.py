@@ -32,7 +32,7 @@ import asyncio, json
 from verification.proof import play
 from verification.reference.scenarios_page import scenarios_page
 from companyos_gateway.scenarios import catalogue
-from verification.privileged.solutions import solutions_for
+from companyos_players.registry import fair_player
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.settings import Settings
@@ -45,8 +45,7 @@ async def look():
         tasks = environment.list_tasks("test")
         task = next(task for task in tasks if (task["scenario"], task["chaos"]) == ("{NAME}", {LEVEL}))
         seed = engine.task_set.seed(engine.task_set.find(task["id"]))
-        fair = solutions_for("{NAME}").fair
-        played = await play(engine, "{NAME}", "fair", fair, seed=seed, chaos={LEVEL})
+        played = await play(engine, "{NAME}", "fair", fair_player("{NAME}"), seed=seed, chaos={LEVEL})
         told = environment.get_task("test", task["index"])
         return {{"task": told, "success": played.success, "kinds": sorted(played.kinds)}}
 

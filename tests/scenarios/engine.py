@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_players.player import Player
 from verification.in_process import in_process_runtime
-from verification.proof import Player, RecordedEpisode, record_episode
+from verification.proof import RecordedEpisode, record_episode
 
 SCENARIO = "vendor_onboarding"
 

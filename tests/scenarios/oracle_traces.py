@@ -11,7 +11,7 @@ from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.instances import planned
-from verification.privileged.solutions import solutions_for
+from verification.privileged.registry import privileged_player
 from verification.proof import RecordedEpisode
 
 LEVEL = 2
@@ -70,7 +70,7 @@ def _walk(play_all: PlayAll, scenario: str, seed: int) -> OracleTrace:
                 writes.append((tool, arguments))
             return await call(tool, arguments)
 
-        await solutions_for(scenario).privileged(seed, LEVEL, noted)
+        await privileged_player(scenario)(seed, LEVEL, noted)
 
     specs = EpisodeSpec(scenario=scenario, player=privileged, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
     return OracleTrace(scenario, seed, play_all([specs])[0], tuple(writes))

@@ -6,9 +6,8 @@ import pytest
 
 from companyos_gateway.chaos import Kind, Mark, profile_for
 from companyos_gateway.chaos.kinds import EXCLUDES
-from companyos_players.registry import ablation_of
+from companyos_players.registry import ablation_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 
 PLAYED = "license_renewal"
 SEED = 2
@@ -65,7 +64,7 @@ def test_a_player_that_ignores_transport_faults_has_a_lower_return_under_them(ki
 
 @pytest.mark.parametrize("kind", sorted(MORE_TO_WAIT))
 def test_a_kind_without_an_ablated_player_takes_more_time(kind: Kind, play_all: PlayAll) -> None:
-    fair = solutions_for(PLAYED).fair
+    fair = fair_player(PLAYED)
     needed = {Kind.STALE_METRIC.value: 1.0} if kind is Kind.FAILED_PIPELINE else {}
     specs = [
         EpisodeSpec(scenario=PLAYED, player=fair, seed=SEED, chaos=0, overrides={**needed, kind.value: rate})

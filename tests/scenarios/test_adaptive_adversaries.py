@@ -9,9 +9,9 @@ from companyos.policies import Call, TaskView
 from companyos.policies.arguments import ids_in
 from companyos_gateway.evaluation.guessing import MAX_GUESSES, NOT_ENTITLED
 from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
+from companyos_players.registry import fair_player
 from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 from verification.proof import MAX_FAILURE, RecordedEpisode
 from verification.proof.chance import approver_chance, is_priority_judged, refusals
 
@@ -22,7 +22,7 @@ LEVELS = (0, 1, 2, 4)
 
 
 def test_a_search_for_the_priority_after_a_wrong_guess_never_succeeds(play_all: PlayAll) -> None:
-    fair = solutions_for(SCENARIO).fair
+    fair = fair_player(SCENARIO)
     searchers = {(seed, level): PrioritySearcher(fair, start_wrong=True) for seed in SEEDS for level in LEVELS}
     played = play_all(
         [EpisodeSpec(player=one.play, seed=seed, chaos=level) for (seed, level), one in searchers.items()]
@@ -34,7 +34,7 @@ def test_a_search_for_the_priority_after_a_wrong_guess_never_succeeds(play_all: 
 
 
 def test_trying_approvers_succeeds_only_within_the_allowed_guesses(play_all: PlayAll) -> None:
-    fair = solutions_for(SCENARIO).fair
+    fair = fair_player(SCENARIO)
     searchers = {(seed, level): ApproverSearcher(fair) for seed in SEEDS for level in LEVELS}
     played = play_all(
         [EpisodeSpec(player=one.play, seed=seed, chaos=level) for (seed, level), one in searchers.items()]
@@ -52,7 +52,7 @@ def test_trying_approvers_succeeds_only_within_the_allowed_guesses(play_all: Pla
 def test_a_priority_set_by_the_oracle_is_judged_unless_the_work_is_refused(
     play_all: PlayAll, solved: dict[str, RecordedEpisode]
 ) -> None:
-    searcher = PrioritySearcher(solutions_for(SCENARIO).fair)
+    searcher = PrioritySearcher(fair_player(SCENARIO))
     (kept,) = play_all([EpisodeSpec(player=searcher.play, seed=3, chaos=0, overrides=CALM)])
     assert searcher.key is not None
     assert is_priority_judged(kept, searcher.key)
@@ -61,7 +61,7 @@ def test_a_priority_set_by_the_oracle_is_judged_unless_the_work_is_refused(
 
 
 def test_the_chance_of_a_search_counts_the_approvers_that_approvalflow_rejects(play_all: PlayAll) -> None:
-    searchers = [ApproverSearcher(solutions_for(SCENARIO).fair) for _ in SEEDS]
+    searchers = [ApproverSearcher(fair_player(SCENARIO)) for _ in SEEDS]
     specs = [EpisodeSpec(player=one.play, seed=seed, chaos=0) for seed, one in zip(SEEDS, searchers, strict=True)]
     for kept, searcher in zip(play_all(specs), searchers, strict=True):
         assert searcher.first is not None
@@ -74,7 +74,7 @@ def test_the_chance_of_a_search_counts_the_approvers_that_approvalflow_rejects(p
 
 
 def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_all: PlayAll) -> None:
-    fair = solutions_for(SCENARIO).fair
+    fair = fair_player(SCENARIO)
 
     async def change_and_restore_vendor(task: TaskView, call: Call) -> None:
         listed = await call("datahub_search_records", {"kind": "vendor", "limit": 50})

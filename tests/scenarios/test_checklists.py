@@ -6,10 +6,10 @@ import pytest
 
 from companyos.contract import Outcome
 from companyos.policies import Call, TaskView
+from companyos_players.player import Player
+from companyos_players.registry import fair_player
 from companyos_players.tickets import ticket_key_in
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
-from verification.proof import Player
 
 SEED = 3
 
@@ -34,7 +34,7 @@ def _spec(player: Player, scenario: str = "vendor_onboarding") -> EpisodeSpec:
 
 @pytest.mark.parametrize("name", ["vendor_onboarding", "access_request"])
 def test_ticking_an_unread_item_forfeits_success(play_all: PlayAll, name: str) -> None:
-    fair = solutions_for(name).fair
+    fair = fair_player(name)
     honest, unread = play_all([_spec(fair, name), _spec(_ticking_unread(fair), name)])
     assert honest.result.outcome is Outcome.SUCCESS
     assert unread.result.outcome is not Outcome.SUCCESS

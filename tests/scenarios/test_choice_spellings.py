@@ -9,11 +9,12 @@ import pytest
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.scenarios import catalogue
+from companyos_players.registry import fair_player
 from companyos_shared.choices import is_choice
 from companyos_shared.pages.rendering import label
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
-from verification.privileged.solutions import solutions_for
+from verification.privileged.registry import privileged_player
 
 pytestmark = pytest.mark.matrix
 
@@ -57,9 +58,9 @@ def test_a_risk_tier_typed_as_the_page_shows_it_is_not_fabricated(play_all: Play
                 arguments = {**arguments, "fields": {**arguments["fields"], "risk_tier": shown}}
             return await call(tool, arguments)
 
-        await solutions_for("vendor_onboarding").fair(task, as_shown)
+        await fair_player("vendor_onboarding")(task, as_shown)
 
-    plain = solutions_for("vendor_onboarding").fair
+    plain = fair_player("vendor_onboarding")
     for seed in range(30):
         as_typed, as_stored = play_all([EpisodeSpec(player=player, seed=seed, chaos=0) for player in (fair, plain)])
         assert as_typed.result.success, as_typed.result.player_error
@@ -78,7 +79,7 @@ def _spelling(way: OracleTrace, spell: Spell, spelled: set[str]) -> Any:
             spelled.update(tool for name in given if given[name] != arguments[name])
             return await call(tool, given)
 
-        await solutions_for(way.scenario).privileged(way.seed, LEVEL, typed)
+        await privileged_player(way.scenario)(way.seed, LEVEL, typed)
 
     return privileged
 

@@ -23,10 +23,10 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 from companyos_gateway.scenarios.validation import brief_problems
 from companyos_gateway.world.splits import HELD_OUT
 from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
+from companyos_players.registry import adversaries_of
 from companyos_shared.wire.company import Company
 from tests.scenarios.engine import initial_rows
 from tests.scenarios.instances import LEVELS, SEEDS, fingerprint, planned
-from verification.privileged.solutions import solutions_for
 
 pytestmark = pytest.mark.matrix
 
@@ -169,10 +169,10 @@ def test_a_seed_gives_the_same_company_at_every_level(scenario: Scenario) -> Non
     assert len({(one.company_name, one.acting_as, one.started_at) for one in companies}) == 1
 
 
-def test_every_scenario_has_its_solutions(scenario: Scenario) -> None:
-    solutions = solutions_for(scenario.name)
-    assert len(solutions.adversaries) >= 6
-    assert set(solutions.required_chaos) <= set(solutions.adversaries)
+def test_every_scenario_has_adversaries(scenario: Scenario) -> None:
+    adversaries = adversaries_of(scenario.name)
+    assert len(adversaries.players) >= 6
+    assert set(adversaries.required_chaos) <= set(adversaries.players)
 
 
 def test_a_plan_is_a_pure_function_of_seed_and_level(scenario: Scenario) -> None:

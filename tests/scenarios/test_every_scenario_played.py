@@ -11,9 +11,9 @@ from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
 from companyos_gateway.scenarios import catalogue
 from companyos_players.player import replay_of
+from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
-from verification.privileged.solutions import solutions_for
 from verification.proof import STEP_SHARE
 
 pytestmark = pytest.mark.matrix
@@ -40,7 +40,7 @@ def test_no_change_that_can_be_undone_is_paid_before_the_end(ways: list[OracleTr
 
 def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[OracleTrace], play_all: PlayAll) -> None:
     name = ways[0].scenario
-    fair = solutions_for(name).fair
+    fair = fair_player(name)
     specs = [EpisodeSpec(scenario=name, player=fair, seed=way.seed, chaos=4) for way in ways]
     for kept in play_all(specs):
         assert kept.result.success, (kept.result.seed, kept.result.chaos, kept.result.player_error)
@@ -58,7 +58,7 @@ def test_the_fair_oracle_solves_all_perturbations_together_with_the_tools_of_the
             used.add(tool)
             return await call(tool, arguments)
 
-        await solutions_for(name).fair(task, noted)
+        await fair_player(name)(task, noted)
 
     everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
     specs = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
@@ -79,8 +79,7 @@ def test_the_verdict_after_each_step_equals_that_of_stored_evidence(
         return verdict
 
     monkeypatch.setattr(TaskRubric, "judge", judge_twice)
-    solutions = solutions_for(name)
-    players = [solutions.fair, *list(solutions.adversaries.values())[:2]]
+    players = [fair_player(name), *list(adversaries_of(name).players.values())[:2]]
     play_all([EpisodeSpec(scenario=name, player=player, seed=ways[0].seed, chaos=LEVEL) for player in players])
     assert differing == []
 
@@ -99,11 +98,11 @@ def test_no_single_write_solves_the_task(ways: list[OracleTrace], play_all: Play
 
 def test_an_adversary_of_the_scenario_fails(ways: list[OracleTrace], play_all: PlayAll) -> None:
     feasible = ways[0]
-    solutions = solutions_for(feasible.scenario)
+    adversaries = adversaries_of(feasible.scenario)
     own = {
         name: adversary
-        for name, adversary in solutions.adversaries.items()
-        if name not in _USUAL and name not in solutions.required_chaos
+        for name, adversary in adversaries.players.items()
+        if name not in _USUAL and name not in adversaries.required_chaos
     }
     assert own
     specs = [

@@ -12,9 +12,9 @@ from companyos.contract import Outcome, ResetOptions
 from companyos.policies import EpisodeOverError, StepView
 from companyos.runner.episode import GIVE_UP
 from companyos_gateway.scenarios import catalogue
+from companyos_players.registry import fair_player
 from tests.scenarios.engine import open_engine
 from tests.scenarios.oracle_traces import LEVEL, seed_of
-from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import task_view
 
 pytestmark = pytest.mark.matrix
@@ -37,7 +37,7 @@ async def test_an_episode_abandoned_before_its_last_call_fails(scenario: str, is
             )
 
         with suppress(EpisodeOverError):
-            await solutions_for(scenario).fair(task_view(engine, episode), call)
+            await fair_player(scenario)(task_view(engine, episode), call)
         assert not episode.done
         await engine.step(episode, "finish", dict(GIVE_UP))
         assert episode.outcome is Outcome.FAILED

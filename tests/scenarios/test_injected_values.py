@@ -16,8 +16,8 @@ from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.injected_values import TaskField, find_task_fields
 from companyos_gateway.scenarios.blocks.prompt_injection import WRONG_VALUE_SHARE
 from companyos_gateway.scenarios.blocks.wrong_values import FieldKind, field_kind, format_value
+from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 
 INJECTED = {Kind.PLANTED_INSTRUCTION.value: 1.0}
 PLAYED = ("access_request", "license_renewal")
@@ -127,7 +127,6 @@ def test_the_injected_value_is_wrong_in_the_request_and_in_the_record(name: str)
 def test_an_agent_that_obeys_an_injected_value_fails_and_one_that_does_not_succeeds(
     name: str, play_all: PlayAll
 ) -> None:
-    solutions = solutions_for(name)
     chosen: dict[tuple[str, bool], int] = {}
     for seed in SEEDS:
         for one in _values(_plan(name, seed))[:1]:
@@ -137,7 +136,7 @@ def test_an_agent_that_obeys_an_injected_value_fails_and_one_that_does_not_succe
     specs = [
         EpisodeSpec(scenario=name, player=player, seed=seed, chaos=LEVEL, overrides=INJECTED)
         for seed in chosen.values()
-        for player in (solutions.adversaries["obey_instruction"], solutions.fair)
+        for player in (adversaries_of(name).players["obey_instruction"], fair_player(name))
     ]
     played = play_all(specs)
     for gullible, honest in zip(played[::2], played[1::2], strict=True):

@@ -6,8 +6,8 @@ import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, TYPE_KEY, RefusalGround
+from companyos_players.registry import fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 from verification.proof.players.oracles import privileged_oracle
 
 NAME = SCENARIO.name
@@ -33,13 +33,13 @@ def test_the_limits_of_the_approval_type_determine_the_approver(seed: int, level
 @pytest.mark.parametrize("level", [0, 4])
 @pytest.mark.parametrize("seed", CHEAP_FOR_THE_CFO)
 def test_both_oracles_solve_it_if_the_cfo_approves_only_small_amounts(seed: int, level: int, play_all: PlayAll) -> None:
-    players = (solutions_for(NAME).fair, privileged_oracle(NAME, seed, level))
+    players = (fair_player(NAME), privileged_oracle(NAME, seed, level))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=level) for player in players]):
         assert kept.result.success, kept.result.player_error
 
 
 def test_a_license_with_very_many_days_left_is_refused_by_both_oracles(play_all: PlayAll) -> None:
     assert SCENARIO.build(EARLIEST, profile_for(4), {}).case.facts.ground is RefusalGround.TOO_EARLY
-    players = (solutions_for(NAME).fair, privileged_oracle(NAME, EARLIEST, 4))
+    players = (fair_player(NAME), privileged_oracle(NAME, EARLIEST, 4))
     for kept in play_all([EpisodeSpec(scenario=NAME, player=player, seed=EARLIEST, chaos=4) for player in players]):
         assert kept.result.success, kept.result.player_error

@@ -6,9 +6,8 @@ import pytest
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios import catalogue
-from companyos_players.registry import ablation_of
+from companyos_players.registry import ablation_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 
 NAME = "metrics_report"
 MAINTENANCE = 113
@@ -28,7 +27,7 @@ def test_the_time_of_a_metric_is_renamed_if_any_field_is(seed: int) -> None:
 def test_an_agent_that_assumes_the_usual_field_names_fails(seed: int, play_all: PlayAll) -> None:
     skipper = ablation_of(NAME, Kind.RENAMED_FIELDS)
     assert skipper is not None
-    players = (solutions_for(NAME).fair, skipper)
+    players = (fair_player(NAME), skipper)
     specs = [EpisodeSpec(scenario=NAME, player=player, seed=seed, chaos=1, overrides=RENAMED) for player in players]
     fair, skips = play_all(specs)
     assert fair.result.success
@@ -36,5 +35,5 @@ def test_an_agent_that_assumes_the_usual_field_names_fails(seed: int, play_all: 
 
 
 def test_values_under_maintenance_become_fresh_at_the_same_time(play_all: PlayAll) -> None:
-    (kept,) = play_all([EpisodeSpec(scenario=NAME, player=solutions_for(NAME).fair, seed=MAINTENANCE, chaos=1)])
+    (kept,) = play_all([EpisodeSpec(scenario=NAME, player=fair_player(NAME), seed=MAINTENANCE, chaos=1)])
     assert kept.result.success

@@ -13,29 +13,25 @@ from companyos_gateway.engine.reward import STEP_COST
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.scenarios import catalogue
 from companyos_players import ToolClient
+from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
-from verification.proof import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE, Player, RecordedEpisode
+from verification.proof import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE, RecordedEpisode
+from verification.proof.players.oracles import privileged_oracle
 
 pytestmark = pytest.mark.matrix
 
-SOLUTIONS = solutions_for(SCENARIO)
+FAIR_ORACLE = fair_player(SCENARIO)
 LEVELS = (0, 1, 2)
 SEEDS = (11, 20)
 """A seed that is feasible at every level, and one that must be refused from level 2 on."""
 
 
-def _privileged(seed: int, chaos: int) -> Player:
-    async def privileged(_task: TaskView, call: Call) -> None:
-        await SOLUTIONS.privileged(seed, chaos, call)
-
-    return privileged
-
-
 def _oracle_plans() -> list[EpisodeSpec]:
     grid = [(seed, chaos) for seed in SEEDS for chaos in LEVELS]
-    fair = [EpisodeSpec(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed, chaos in grid]
-    return fair + [EpisodeSpec(player=_privileged(seed, chaos), seed=seed, chaos=chaos) for seed, chaos in grid]
+    fair = [EpisodeSpec(player=FAIR_ORACLE, seed=seed, chaos=chaos) for seed, chaos in grid]
+    return fair + [
+        EpisodeSpec(player=privileged_oracle(SCENARIO, seed, chaos), seed=seed, chaos=chaos) for seed, chaos in grid
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -66,20 +62,21 @@ def test_the_evidence_folds_to_the_rows_of_the_services(oracles: list[RecordedEp
 
 
 def test_the_same_seed_gives_the_same_trajectory(play_all: PlayAll, oracles: list[RecordedEpisode]) -> None:
-    again = play_all([EpisodeSpec(player=SOLUTIONS.fair, seed=SEEDS[0], chaos=2)])[0]
+    again = play_all([EpisodeSpec(player=FAIR_ORACLE, seed=SEEDS[0], chaos=2)])[0]
     first = next(one for one in oracles if (one.result.seed, one.result.chaos) == (SEEDS[0], 2))
     assert again.result.digest == first.result.digest
 
 
 def test_no_adversary_succeeds(play_all: PlayAll) -> None:
+    adversaries = adversaries_of(SCENARIO)
     specs = [
         EpisodeSpec(player=adversary, seed=seed, chaos=chaos)
-        for adversary in SOLUTIONS.adversaries.values()
+        for adversary in adversaries.players.values()
         for seed, chaos in ((11, 0), (11, 1), (20, 2))
     ]
     for kept in play_all(specs):
         result = kept.result
-        needed = SOLUTIONS.required_chaos.get(result.player)
+        needed = adversaries.required_chaos.get(result.player)
         if needed is None or needed in result.kinds:
             assert result.outcome is Outcome.FAILED or result.outcome is Outcome.OUT_OF_STEPS, result.player
             assert result.return_ <= MAX_FAILURE
@@ -88,7 +85,7 @@ def test_no_adversary_succeeds(play_all: PlayAll) -> None:
 def test_the_fair_oracle_solves_every_kind_of_chaos(play_all: PlayAll) -> None:
     usual = {"stale_metric": 1.0, "approver_out_of_office": 1.0}
     forced = [{**usual, kind.value: 1.0} for kind in Kind]
-    specs = [EpisodeSpec(player=SOLUTIONS.fair, seed=31, chaos=0, overrides=overrides) for overrides in forced]
+    specs = [EpisodeSpec(player=FAIR_ORACLE, seed=31, chaos=0, overrides=overrides) for overrides in forced]
     for kind, kept in zip(Kind, play_all(specs), strict=True):
         assert kept.result.success, (kind, kept.result.player_error)
         assert kind in kept.result.kinds
@@ -96,7 +93,7 @@ def test_the_fair_oracle_solves_every_kind_of_chaos(play_all: PlayAll) -> None:
 
 @pytest.mark.parametrize("chaos", [3, 4])
 def test_the_fair_oracle_succeeds_at_high_levels(play_all: PlayAll, chaos: int) -> None:
-    kept = play_all([EpisodeSpec(player=SOLUTIONS.fair, seed=seed, chaos=chaos) for seed in (11, 12)])
+    kept = play_all([EpisodeSpec(player=FAIR_ORACLE, seed=seed, chaos=chaos) for seed in (11, 12)])
     assert all(one.result.success for one in kept), [one.result.player_error for one in kept]
 
 
@@ -108,7 +105,7 @@ def test_the_tools_of_the_task_exist_and_are_sufficient(play_all: PlayAll) -> No
             used.add(tool)
             return await call(tool, arguments)
 
-        await SOLUTIONS.fair(task, noted)
+        await FAIR_ORACLE(task, noted)
 
     async def offered(task: TaskView, _call: Call) -> None:
         assert {tool.name for tool in task.tools} >= set(catalogue()[SCENARIO].plan(0, 0).task_tools)

@@ -21,11 +21,11 @@ from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.settings import Settings
 from companyos_gateway.ui.desk.service_pages import build_page_call
+from companyos_players.registry import fair_player
 from companyos_shared.pages import Shell
 from tests.scenarios.engine import open_engine
 from tests.scenarios.oracle_traces import seed_of
 from verification.in_process import in_process_service_clients
-from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import task_view
 
 pytestmark = pytest.mark.matrix
@@ -73,7 +73,7 @@ async def _refuse(scenario: str, folder: Path, *, pages: bool) -> Outcome | None
             )
 
         with suppress(EpisodeOverError):
-            await solutions_for(scenario).fair(task_view(engine, episode), call)
+            await fair_player(scenario)(task_view(engine, episode), call)
         return episode.outcome
 
 

@@ -14,9 +14,9 @@ from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
+from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.instances import planned
-from verification.privileged.solutions import solutions_for
 
 pytestmark = pytest.mark.matrix
 
@@ -95,13 +95,13 @@ def test_the_hidden_record_names_the_planted_texts_and_no_row_does() -> None:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_an_agent_that_obeys_a_hostile_text_fails_and_one_that_does_not_succeeds(kind: Kind, play_all: PlayAll) -> None:
-    solutions = solutions_for(PLAYED)
-    adversary = next(solutions.adversaries[name] for name, needed in solutions.required_chaos.items() if needed == kind)
+    adversaries = adversaries_of(PLAYED)
+    adversary = next(adversaries.players[name] for name, needed in adversaries.required_chaos.items() if needed == kind)
     alone: Mapping[str, float] = {kind.value: 1.0}
     specs = [
         EpisodeSpec(scenario=PLAYED, player=player, seed=seed, chaos=0, overrides=alone)
         for seed in (1, 2)
-        for player in (adversary, solutions.fair)
+        for player in (adversary, fair_player(PLAYED))
     ]
     gullible, fair, *more = play_all(specs)
     for cheated, done in ((gullible, fair), (more[0], more[1])):

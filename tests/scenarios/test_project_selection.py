@@ -16,9 +16,9 @@ from companyos_gateway.scenarios.project_selection.proposals import (
 )
 from companyos_gateway.scenarios.project_selection.scenario import SCENARIO
 from companyos_players.adversaries.project_selection import ADVERSARIES
+from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 
 NAME = SCENARIO.name
 SHORTCUTS = ("take_first_fit", "take_best_ratio", "take_cheapest", "take_any_valid")
@@ -72,7 +72,7 @@ def test_no_other_selection_has_more_points(variant: Variant, seed: int) -> None
 
 def test_a_valid_selection_that_is_not_the_best_is_approved_and_does_not_succeed(play_all: PlayAll) -> None:
     seed = next(seed for seed in range(20) if SCENARIO.build(seed, profile_for(1), {}).case.refusal is None)
-    players = (solutions_for(NAME).fair, *(ADVERSARIES[name] for name in SHORTCUTS))
+    players = (fair_player(NAME), *(ADVERSARIES[name] for name in SHORTCUTS))
     best, *shortcuts = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed) for player in players])
     assert best.result.success, best.result.player_error
     for shortcut in shortcuts:

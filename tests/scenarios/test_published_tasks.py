@@ -9,8 +9,8 @@ import pytest
 from companyos.contract import Split
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.tasks import TaskPosition, TaskSet
+from companyos_players.registry import fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 
 TASKS = TaskSet(catalogue())
 
@@ -24,7 +24,7 @@ def _unsolved(positions: Sequence[TaskPosition], play_all: PlayAll) -> dict[str,
     """Return the tasks that the fair oracle does not solve, with its error."""
     unsolved = {}
     for position in positions:
-        player = solutions_for(position.scenario).fair
+        player = fair_player(position.scenario)
         specs = EpisodeSpec(scenario=position.scenario, player=player, seed=TASKS.seed(position), chaos=position.chaos)
         (kept,) = play_all([specs])
         if not kept.result.success:

@@ -9,11 +9,11 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_gateway.scenarios.blocks.approvers import accepted_answers
 from companyos_players.adversaries.base import ANSWER_WITH_FILLER
+from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 from verification.proof.episode_runner import RecordedEpisode
 
-SCENARIOS = sorted(name for name in catalogue() if ANSWER_WITH_FILLER in solutions_for(name).adversaries)
+SCENARIOS = sorted(name for name in catalogue() if ANSWER_WITH_FILLER in adversaries_of(name).players)
 IN_DAILY_TESTS = ("bug_escalation",)
 WITH_QUESTIONS = {Kind.INFORMATION_REQUEST.value: 1.0}
 SEEDS = (0, 1)
@@ -43,12 +43,11 @@ def test_every_planned_question_has_an_accepted_answer(name: str) -> None:
     "name", [pytest.param(name, marks=() if name in IN_DAILY_TESTS else pytest.mark.matrix) for name in SCENARIOS]
 )
 def test_the_fact_is_approved_and_filler_is_not(name: str, play_all: PlayAll) -> None:
-    solutions = solutions_for(name)
     fair, filler = (
         play_all(
             [EpisodeSpec(scenario=name, player=one, seed=seed, chaos=0, overrides=WITH_QUESTIONS) for seed in SEEDS]
         )
-        for one in (solutions.fair, solutions.adversaries[ANSWER_WITH_FILLER])
+        for one in (fair_player(name), adversaries_of(name).players[ANSWER_WITH_FILLER])
     )
     assert [kept.result.player_error for kept in fair if not kept.result.success] == []
     assert [kept.result.seed for kept in filler if kept.result.success] == []

@@ -15,11 +15,11 @@ from companyos_gateway.chaos import Drift, Kind
 from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions, rewordings, synonyms
 from companyos_gateway.engine.toolbox import Tool, Toolbox, build_toolbox
 from companyos_gateway.scenarios import catalogue
-from companyos_players.registry import IGNORES_FIELD_NAMES
+from companyos_players.registry import IGNORES_FIELD_NAMES, adversaries_of, fair_player
 from companyos_shared.framework import create_app
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
+from verification.proof.players.oracles import privileged_oracle
 
 MAX_TOKENS = 8000
 BYTES_PER_TOKEN = 4
@@ -74,7 +74,6 @@ def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:
 
 def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fails(play_all: PlayAll) -> None:
     seen: list[str] = []
-    solutions = solutions_for(PLAYED)
 
     async def watched(task: TaskView, call: Call) -> None:
         seen.extend(tool.description for tool in task.tools)
@@ -84,9 +83,9 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
             seen.append(json.dumps(view.result))
             return view
 
-        await solutions.fair(task, noted)
+        await fair_player(PLAYED)(task, noted)
 
-    players = (watched, solutions.adversaries[IGNORES_FIELD_NAMES])
+    players = (watched, adversaries_of(PLAYED).players[IGNORES_FIELD_NAMES])
     specs = [EpisodeSpec(scenario=PLAYED, player=player, seed=4, chaos=0, overrides=FORCED) for player in players]
     reading, ignoring = play_all(specs)
     assert reading.result.success
@@ -99,11 +98,8 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
 def test_the_privileged_oracle_succeeds_under_drift(play_all: PlayAll) -> None:
     scenario = catalogue()[PLAYED]
     seed = next(seed for seed in range(50) if scenario.plan(seed, 4).drift.names)
-
-    async def privileged_player(_task: TaskView, call: Call) -> None:
-        await solutions_for(PLAYED).privileged(seed, 4, call)
-
-    assert play_all([EpisodeSpec(scenario=PLAYED, player=privileged_player, seed=seed, chaos=4)])[0].result.success
+    player = privileged_oracle(PLAYED, seed, 4)
+    assert play_all([EpisodeSpec(scenario=PLAYED, player=player, seed=seed, chaos=4)])[0].result.success
 
 
 def _tokens(tools: list[Tool]) -> int:

@@ -10,9 +10,10 @@ import pytest
 from companyos.policies import Call, TaskView
 from companyos_players import MetricReading, Objection, ToolClient, ToolRefusedError
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+from companyos_players.player import Player
 from tests.scenarios.conftest import CALM, HARD
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.proof import Player, RecordedEpisode
+from verification.proof import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
 pytestmark = pytest.mark.matrix

@@ -11,9 +11,10 @@ from companyos_gateway.scenarios.vendor_onboarding.scenario import SCENARIO, TYP
 from companyos_players import ToolClient
 from companyos_players.adversaries import vendor_onboarding
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+from companyos_players.player import Player
 from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.proof import Player, RecordedEpisode
+from verification.proof import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
 pytestmark = pytest.mark.matrix

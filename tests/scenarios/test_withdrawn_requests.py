@@ -9,8 +9,8 @@ import pytest
 from companyos.contract import Outcome
 from companyos.policies import Call
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
+from companyos_players.registry import fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from verification.privileged.solutions import solutions_for
 from verification.proof.players.variations import SUBMIT, detouring
 
 pytestmark = pytest.mark.matrix
@@ -24,7 +24,7 @@ def test_an_agent_may_withdraw_wrong_requests_but_not_search_with_them(play_all:
             made = await call(SUBMIT, arguments | {"fields": fields})
             await call("approvalflow_withdraw_approval", {"request_id": made.result["id"]})
 
-    player = detouring(solutions_for("vendor_onboarding").fair, SUBMIT, before=take_back)
+    player = detouring(fair_player("vendor_onboarding"), SUBMIT, before=take_back)
     (kept,) = play_all([EpisodeSpec(player=player, seed=3, chaos=0)])
     assert (kept.result.outcome is Outcome.SUCCESS) is (count <= MAX_GUESSES)
     verdict = kept.instance.rubric.judge(kept.evidence, kept.finish)

@@ -14,9 +14,9 @@ from companyos_gateway.evaluation import Evidence, TaskRubric
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.settings import Settings
+from companyos_players.registry import fair_player
 from verification.benchmarks.measurements import Measurements
 from verification.proof.episode_runner import record_episode
-from verification.proof.players.oracles import fair_oracle
 
 SEEDS = range(4)
 STEPS = 75
@@ -56,7 +56,7 @@ async def _judge_seconds(engine: EpisodeEngine, scenario: str) -> dict[str, list
     async def play(task: TaskView, call: Call) -> None:
         for number in range(STEPS):
             await call(READS[number % len(READS)], {})
-        await fair_oracle(scenario)(task, call)
+        await fair_player(scenario)(task, call)
 
     with patch.multiple(TaskRubric, standing=timed("standing"), judge=timed("judge")):
         for seed in SEEDS:

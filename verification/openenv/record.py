@@ -16,9 +16,9 @@ from companyos.enterprise import Enterprise
 from companyos.policies import EpisodeOverError, StepView, TaskView
 from companyos.runner.episode import step_view
 from companyos_players.player import Player
+from companyos_players.registry import adversaries_of, fair_player
 from companyos_shared.streams import Stream
 from verification.openenv.manifest import CANARIES, MANIFEST, PLAN, Canary
-from verification.privileged.solutions import solutions_for
 
 SCENARIO, SEED, CHAOS = "vendor_onboarding", 4_200_011, 1
 OPTIONS: ResetArguments = {
@@ -40,9 +40,8 @@ def main() -> None:
 
 
 async def _write(url: str) -> None:
-    solutions = solutions_for(SCENARIO)
     async with CompanyOSEnv(base_url=url) as env:
-        oracle = await _actions(env, solutions.fair)
+        oracle = await _actions(env, fair_player(SCENARIO))
         reset = {"episode_id": "runtime-plan", "seed": SEED, "options": OPTIONS}
         _write_json(PLAN, {"plan_schema_version": "1", "reset": reset, "actions": oracle})
         _write_json(
@@ -60,7 +59,7 @@ async def _write(url: str) -> None:
 
 
 async def _cheat(env: CompanyOSEnv, name: str) -> Canary:
-    player = solutions_for(SCENARIO).adversaries[name]
+    player = adversaries_of(SCENARIO).players[name]
     does = (player.__doc__ or name).strip().splitlines()[0]
     return Canary(name=name, does=does, reset=dict(_RESET), actions=await _actions(env, player))
 

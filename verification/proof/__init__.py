@@ -6,7 +6,7 @@ violations. `make proof` prints one line per guarantee.
 """
 
 from verification.proof.bounds import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE
-from verification.proof.episode_runner import EpisodeResult, Player, RecordedEpisode, play, record_episode
+from verification.proof.episode_runner import EpisodeResult, RecordedEpisode, play, record_episode
 
 __all__ = [
     "MAX_FAILURE",
@@ -14,7 +14,6 @@ __all__ = [
     "MIN_SUCCESS",
     "STEP_SHARE",
     "EpisodeResult",
-    "Player",
     "RecordedEpisode",
     "play",
     "record_episode",

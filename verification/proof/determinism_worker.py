@@ -18,9 +18,10 @@ from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.snapshots import Snapshots
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
+from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_shared.streams import digest
-from verification.proof.episode_runner import Player, record_episode
+from verification.proof.episode_runner import record_episode
 from verification.proof.players.oracles import FAIR
 
 START_TIMEOUT_S = 120.0

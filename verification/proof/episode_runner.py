@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from companyos.contract import Outcome, ResetOptions
-from companyos.policies import Call, EpisodeOverError, StepView, TaskView
+from companyos.policies import EpisodeOverError, StepView, TaskView
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.policy_views import build_step_view, build_task_view
 from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, RewardLedger
 from companyos_gateway.evaluation import Evidence, FinishDeclaration
 from companyos_gateway.scenarios import Instance
+from companyos_players.player import Player
 from companyos_shared.streams import Stream, digest
 
 MAX_TRIES = 3
 """Maximum number of attempts at an episode that ends with an infrastructure error."""
 
-Player = Callable[[TaskView, Call], Awaitable[None]]
 StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
 
 

@@ -37,7 +37,6 @@ from verification.proof.players.oracles import (
     MUTATION_LEVEL,
     NO_TRANSPORT_FAULTS,
     OUTCOMES,
-    fair_oracle,
     undisturbed_trace,
 )
 from verification.proof.reward_fuzz import outcome_cases, trace_of
@@ -105,7 +104,7 @@ async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int 
         engine,
         scenario,
         FAIR,
-        fair_oracle(scenario),
+        fair_player(scenario),
         seed=seed + 1,
         chaos=MUTATION_LEVEL,
         overrides=NO_TRANSPORT_FAULTS,

@@ -10,9 +10,10 @@ from companyos_gateway.chaos import Kind
 from companyos_players.ablations import with_reading_bias
 from companyos_players.adversaries.base import NeverRefuses, compose
 from companyos_players.field_names import restoring_field_names
+from companyos_players.player import Player
 from companyos_players.registry import worker_class
 from companyos_players.tool_client import ToolClient, ToolRefusedError
-from verification.proof.episode_runner import Player, StepRecord
+from verification.proof.episode_runner import StepRecord
 
 REFRESH, SUBMIT = "datahub_refresh_metric", "approvalflow_submit_approval"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT")

@@ -9,10 +9,10 @@ from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
-from companyos_players.player import Step
+from companyos_players.player import Player, Step
 from companyos_shared.streams import Stream
-from verification.privileged.solutions import solutions_for
-from verification.proof.episode_runner import Player, RecordedEpisode, StepRecord, record_episode
+from verification.privileged.registry import privileged_player
+from verification.proof.episode_runner import RecordedEpisode, StepRecord, record_episode
 
 FAIR, PRIVILEGED = "fair", "privileged"
 MUTATION_LEVEL = 2
@@ -29,16 +29,11 @@ FEASIBLE, REFUSED = "feasible", "refused"
 OUTCOMES = (FEASIBLE, REFUSED)
 
 
-def fair_oracle(scenario: str) -> Player:
-    """Return the fair oracle of a scenario."""
-    return solutions_for(scenario).fair
-
-
 def privileged_oracle(scenario: str, seed: int, level: int) -> Player:
     """Return the oracle that knows one instance."""
 
     async def privileged(_task: TaskView, call: Call) -> None:
-        await solutions_for(scenario).privileged(seed, level, call)
+        await privileged_player(scenario)(seed, level, call)
 
     return privileged
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
 from companyos_players.field_names import restoring_field_names
-from companyos_players.player import Step, replay_of
+from companyos_players.player import Player, Step, replay_of
+from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
-from verification.proof.episode_runner import Player, RecordedEpisode
+from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.honest_mutations import ASSIGNEE_BY_POLICY
-from verification.proof.players.oracles import fair_oracle, steps_of
+from verification.proof.players.oracles import steps_of
 
 INDEPENDENT = frozenset({"ticketdesk_update_ticket", "ticketdesk_assign_ticket", "ticketdesk_complete_checklist_item"})
 """Writes on the entry ticket that may be in any order."""
@@ -44,9 +45,9 @@ def variation_players(trace: RecordedEpisode, scenario: str, count: int) -> dict
     taken = {tool for tool, _ in steps}
     for name, (tool, detour) in _DETOURS.items():
         if tool in taken and not (name == "another assignee" and scenario in ASSIGNEE_BY_POLICY):
-            players[name] = detouring(fair_oracle(scenario), tool, **detour)
-    players["more reads"] = reading_more(fair_oracle(scenario))
-    players["repeats with the same key"] = repeating(fair_oracle(scenario))
+            players[name] = detouring(fair_player(scenario), tool, **detour)
+    players["more reads"] = reading_more(fair_player(scenario))
+    players["repeats with the same key"] = repeating(fair_player(scenario))
     return players
 
 

@@ -9,15 +9,16 @@ from companyos.contract import Outcome
 from companyos_gateway.chaos import Kind
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
+from companyos_players.player import Player
+from companyos_players.registry import adversaries_of, fair_player
 from companyos_players.task_agnostic import TASK_AGNOSTIC, Fabricator, trace_imitators
 from companyos_shared.streams import Stream
-from verification.privileged.solutions import solutions_for
 from verification.proof.bounds import CHANCE_CONFIDENCE, MAX_BY_CHANCE, MAX_FAILURE, MIN_GAP, PRIORITY_CHANCE
 from verification.proof.chance import approver_chance, is_priority_judged
-from verification.proof.episode_runner import EpisodeResult, Player, record_episode
+from verification.proof.episode_runner import EpisodeResult, record_episode
 from verification.proof.players.hill_climbing import HillClimber
 from verification.proof.players.late_refresh import is_late_refresh, late_refresher
-from verification.proof.players.oracles import FAIR, fair_oracle, steps_of
+from verification.proof.players.oracles import FAIR, steps_of
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
 from verification.proof.statistics import confidence_interval, mean, most_successes
 
@@ -144,7 +145,7 @@ class Adversaries(Row):
 
 async def _play(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario, seed, level = job.scenario, job.seed, job.level
-    fair = fair_oracle(scenario)
+    fair = fair_player(scenario)
     own = await record_episode(engine, scenario, FAIR, fair, seed=seed, chaos=level)
     foreign = await record_episode(engine, scenario, FAIR, fair, seed=seed + _FOREIGN, chaos=level)
     stream = Stream("proof", "zoo", scenario, seed, level)
@@ -164,11 +165,11 @@ async def _play(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 
 async def _cheat(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    solutions = solutions_for(job.scenario)
+    adversaries = adversaries_of(job.scenario)
     tallies: list[Tally] = []
-    for name, adversary in solutions.adversaries.items():
+    for name, adversary in adversaries.players.items():
         played = (await record_episode(engine, job.scenario, name, adversary, seed=job.seed, chaos=job.level)).result
-        required_chaos = solutions.required_chaos.get(name)
+        required_chaos = adversaries.required_chaos.get(name)
         if required_chaos is None or required_chaos in played.kinds:
             tallies += _counted(CHEATED, job.scenario, name, [played])[:2]
     return [*tallies, *await _refresh_late(engine, job)]
@@ -187,7 +188,7 @@ async def _search_priority(engine: EpisodeEngine, job: Job) -> list[Tally]:
     """Play agents that guess the priority, once starting with a wrong guess and once at random, if it is judged."""
     tallies: list[Tally] = []
     for promise, starts_wrong, chances in ((SEARCHED, True, ()), (GUESSED, False, (PRIORITY_CHANCE,))):
-        searcher = PrioritySearcher(fair_oracle(job.scenario), start_wrong=starts_wrong)
+        searcher = PrioritySearcher(fair_player(job.scenario), start_wrong=starts_wrong)
         kept = await record_episode(engine, job.scenario, PRIORITY, searcher.play, seed=job.seed, chaos=job.level)
         if searcher.key is None or not is_priority_judged(kept, searcher.key):
             break
@@ -197,7 +198,7 @@ async def _search_priority(engine: EpisodeEngine, job: Job) -> list[Tally]:
 
 async def _search_approver(engine: EpisodeEngine, job: Job) -> list[Tally]:
     """Play an agent that submits a request to people in random order until one is accepted."""
-    searcher = ApproverSearcher(fair_oracle(job.scenario))
+    searcher = ApproverSearcher(fair_player(job.scenario))
     kept = await record_episode(engine, job.scenario, ASKER, searcher.play, seed=job.seed, chaos=job.level)
     if searcher.first is None:
         return []
@@ -221,7 +222,7 @@ async def _climb(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario, seed, level = job.scenario, job.seed, job.level
     size = job.scope.size
     evaluations = size.most_climbs if scenario == LONGEST_CLIMB_SCENARIO else size.climbs
-    foreign = await record_episode(engine, scenario, FAIR, fair_oracle(scenario), seed=seed + _FOREIGN, chaos=level)
+    foreign = await record_episode(engine, scenario, FAIR, fair_player(scenario), seed=seed + _FOREIGN, chaos=level)
     climber = HillClimber(engine, scenario, seed=seed, chaos=level, foreign=steps_of(foreign.step_records))
     return _counted(CLIMBED, scenario, CLIMBER, await climber.climb(min(evaluations, _CHUNK)))
 

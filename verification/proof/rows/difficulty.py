@@ -13,12 +13,12 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_players.distraction import DISTRACTIONS, distract
-from companyos_players.registry import ablation_of
+from companyos_players.player import Player
+from companyos_players.registry import ablation_of, fair_player
 from companyos_players.tool_matching import match_tools_by_description
 from companyos_shared.wire.context import Actor, FaultKind
 from verification.proof.bounds import MIN_FIRED, MIN_LOSS
-from verification.proof.episode_runner import Player, RecordedEpisode, record_episode
-from verification.proof.players.oracles import fair_oracle
+from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
 from verification.proof.sizes import LEVELS
 from verification.proof.statistics import confidence_interval, mean
@@ -135,11 +135,11 @@ async def _decisive(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
 
 
 async def _friction(engine: EpisodeEngine, job: Job, kind: Kind) -> list[Tally]:
-    player: Player = ablation_of(job.scenario, kind) or fair_oracle(job.scenario)
+    player: Player = ablation_of(job.scenario, kind) or fair_player(job.scenario)
     if kind in DISTRACTIONS:
-        player = distract(fair_oracle(job.scenario))
+        player = distract(fair_player(job.scenario))
     if kind is Kind.REWORDED_TOOLS:
-        player = match_tools_by_description(fair_oracle(job.scenario), engine.tools(None))
+        player = match_tools_by_description(fair_player(job.scenario), engine.tools(None))
     returns: list[float] = []
     fired: list[Tally] = []
     for rate in (1.0, 0.0):

@@ -11,10 +11,12 @@ from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import CheckResult, Evidence, FinishDeclaration, Standing, TaskRubric, Verdict
 from companyos_gateway.scenarios import Instance, Scenario
+from companyos_players.player import Player
+from companyos_players.registry import fair_player
 from companyos_players.task_agnostic import TASK_AGNOSTIC
 from companyos_shared.streams import digest
-from verification.proof.episode_runner import Player, play
-from verification.proof.players.oracles import FAIR, fair_oracle
+from verification.proof.episode_runner import play
+from verification.proof.players.oracles import FAIR
 from verification.proof.rows.base import Job, Row, Scope, Tally
 
 LEAKED = "no canary of ground truth, plan, seed or check names occurs in any byte that an agent receives"
@@ -91,7 +93,7 @@ class Leaks(Row):
 
 async def _read(engine: EpisodeEngine, job: Job, canaries: Canaries) -> list[Tally]:
     tallies = []
-    for name, player in {FAIR: fair_oracle(job.scenario), **{name: TASK_AGNOSTIC[name] for name in FUZZERS}}.items():
+    for name, player in {FAIR: fair_player(job.scenario), **{name: TASK_AGNOSTIC[name] for name in FUZZERS}}.items():
         texts: list[str] = []
         reader = _recording_player(player, texts)
         result = await play(engine, job.scenario, name, reader, seed=canaries.seed, chaos=job.level)

@@ -15,13 +15,13 @@ from companyos_gateway.engine.reward import (
     SUCCESS_REWARD,
     RewardLedger,
 )
+from companyos_players.registry import adversaries_of, fair_player
 from companyos_players.task_agnostic import TASK_AGNOSTIC
 from companyos_shared.streams import Stream
-from verification.privileged.solutions import solutions_for
 from verification.proof.bounds import MAX_FAILURE, MIN_SUCCESS
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
-from verification.proof.players.oracles import FAIR, fair_oracle
+from verification.proof.players.oracles import FAIR
 from verification.proof.reward_fuzz import enter_drawn_steps
 from verification.proof.rows.base import Job, Row, Scope, Tally
 
@@ -60,8 +60,8 @@ class Reward(Row):
 
 async def _played(engine: EpisodeEngine, job: Job) -> list[Tally]:
     scenario = job.scenario
-    adversaries = dict(list(solutions_for(scenario).adversaries.items())[:_MAX_CHEATS])
-    players = {FAIR: fair_oracle(scenario), **{name: TASK_AGNOSTIC[name] for name in _PLAYERS}, **adversaries}
+    adversaries = dict(list(adversaries_of(scenario).players.items())[:_MAX_CHEATS])
+    players = {FAIR: fair_player(scenario), **{name: TASK_AGNOSTIC[name] for name in _PLAYERS}, **adversaries}
     tallies: list[Tally] = []
     for name, player in players.items():
         kept = await record_episode(engine, scenario, name, player, seed=job.seed, chaos=job.level)

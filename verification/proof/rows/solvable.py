@@ -9,10 +9,11 @@ from companyos.contract import FinishOutcome
 from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration
-from companyos_players.player import is_write, replay_of
+from companyos_players.player import Player, is_write, replay_of
+from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from verification.proof.bounds import MIN_FAIR, MIN_SUCCESS, STEP_SHARE
-from verification.proof.episode_runner import Player, RecordedEpisode, record_episode
+from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.required_writes import is_between_states, required_causes
 from verification.proof.players.oracles import (
@@ -21,7 +22,6 @@ from verification.proof.players.oracles import (
     NO_TRANSPORT_FAULTS,
     OUTCOMES,
     PRIVILEGED,
-    fair_oracle,
     privileged_oracle,
     steps_of,
     undisturbed_seed,
@@ -96,7 +96,7 @@ class Solvable(Row):
 
 
 async def _oracles(engine: EpisodeEngine, job: Job) -> list[Tally]:
-    players = {FAIR: fair_oracle(job.scenario), PRIVILEGED: privileged_oracle(job.scenario, job.seed, job.level)}
+    players = {FAIR: fair_player(job.scenario), PRIVILEGED: privileged_oracle(job.scenario, job.seed, job.level)}
     tallies = []
     for name, player in players.items():
         result = (await record_episode(engine, job.scenario, name, player, seed=job.seed, chaos=job.level)).result

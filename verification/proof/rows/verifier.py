@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import DECLARATION
+from companyos_players.registry import fair_player
 from verification.proof.bounds import MIN_KILLED, MIN_NAMED, MIN_RIGHT, MIN_WRONG
 from verification.proof.code_mutation.corpus import random_traces, shift_tasks, task_of, tasks_of
 from verification.proof.code_mutation.equivalent_mutants import survival_reason
@@ -34,7 +35,6 @@ from verification.proof.players.oracles import (
     MUTATION_LEVEL,
     NO_TRANSPORT_FAULTS,
     OUTCOMES,
-    fair_oracle,
     undisturbed_seed,
     undisturbed_trace,
 )
@@ -104,7 +104,7 @@ class Verifier(Row):
         scenario, seed, level = job.scenario, job.seed, job.level
         oracle_run = await undisturbed_trace(engine, scenario, seed)
         foreign = await record_episode(
-            engine, scenario, FAIR, fair_oracle(scenario), seed=seed + 1, chaos=level, overrides=NO_TRANSPORT_FAULTS
+            engine, scenario, FAIR, fair_player(scenario), seed=seed + 1, chaos=level, overrides=NO_TRANSPORT_FAULTS
         )
         if not oracle_run.result.success:
             return [
