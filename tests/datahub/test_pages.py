@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from companyos_datahub.main import SERVICE
 from companyos_datahub.seed import Seed
-from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.pages.values import duration
 from tests.datahub.builders import a_document, a_seed
+from tests.service_pages import HOSTILE, PageBrowser, browse, rows_of
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
 FREE = {
     "sources": ("name",),
     "metrics": ("key", "title", "unit"),
@@ -57,56 +56,29 @@ PAGES = (
 )
 
 
-async def _browsing(folder: Path, seed: Seed) -> AsyncIterator[httpx.AsyncClient]:
-    service = replace(SERVICE, demo_seed=lambda: seed)
-    app = create_app(service, ServiceSettings(service_key=None, service_key_file=None, data_dir=folder))
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://hub", follow_redirects=True
-    ) as own:
-        yield own
-    app.state.episodes.close()
+def _browse(folder: Path, seed: Seed) -> AbstractAsyncContextManager[PageBrowser]:
+    return browse(replace(SERVICE, demo_seed=lambda: seed), folder)
 
 
 @pytest.fixture
-async def browser(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+async def browser(tmp_path: Path) -> AsyncIterator[PageBrowser]:
     """Provide a browser of the demo company with more invoices than a page shows."""
     document = a_document()
     invoice = next(record for record in document["records"] if record["kind"] == "invoice")
     more = [{**invoice, "id": f"INV-{7000 + number}"} for number in range(30)]
-    async for own in _browsing(tmp_path, a_seed(records=document["records"] + more)):
+    async with _browse(tmp_path, a_seed(records=document["records"] + more)) as own:
         yield own
 
 
-async def _submit(browser: httpx.AsyncClient, operation: str, page: str, **fields: str) -> httpx.Response:
-    return await browser.post(f"/pages/-/{operation}", data={"_form": operation, "_page": page, **fields})
+async def test_every_page_renders_without_external_resources(browser: PageBrowser) -> None:
+    await browser.check_pages(PAGES)
 
 
-async def test_every_page_renders_without_external_resources(browser: httpx.AsyncClient) -> None:
-    for page in PAGES:
-        shown = await browser.get(f"/pages/{page}")
-        assert shown.status_code == 200, page
-        assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
-        assert "http" not in shown.text
-        assert not re.search(r"<[^>]+ (style|on\w+)=", shown.text), page
-        ids = re.findall(r'\sid="([^"]*)"', shown.text)
-        assert len(ids) == len(set(ids)), page
-        assert set(re.findall(r'(?:for|aria-labelledby|aria-describedby)="([^" ]*)"', shown.text)) <= set(ids), page
-        assert set(re.findall(r'(?:src|href)="(/static[^"]*)"', shown.text)) == {
-            "/static/pages/pages.css",
-            "/static/pages/lists.js",
-            "/static/pages/pages.js",
-            "/static/pages/icon.svg",
-        }
+async def test_every_tool_that_writes_has_a_form(browser: PageBrowser) -> None:
+    await browser.check_forms(PAGES)
 
 
-async def test_every_tool_that_writes_has_a_form(browser: httpx.AsyncClient) -> None:
-    paths = (await browser.get("/openapi.json")).json()["paths"].values()
-    writes = {operation["operationId"] for item in paths for method, operation in item.items() if method != "get"}
-    texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
-    assert {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)} == writes
-
-
-async def test_every_link_within_the_app_returns_a_page(browser: httpx.AsyncClient) -> None:
+async def test_every_link_within_the_app_returns_a_page(browser: PageBrowser) -> None:
     texts = [(await browser.get(f"/pages/{page}")).text for page in PAGES]
     links = {link.replace("&amp;", "&") for text in texts for link in re.findall(r'href="(/pages[^"]*)"', text)}
     assert len(links) > 80
@@ -114,7 +86,7 @@ async def test_every_link_within_the_app_returns_a_page(browser: httpx.AsyncClie
 
 
 async def test_values_show_their_age_and_limit_and_objects_their_names_before_their_ids(
-    browser: httpx.AsyncClient,
+    browser: PageBrowser,
 ) -> None:
     [metric] = [row for row in (await browser.get("/metrics")).json()["items"] if row["id"] == "MET-1"]
     source = (await browser.get(f"/sources/{metric['source_id']}")).json()
@@ -131,45 +103,44 @@ async def test_values_show_their_age_and_limit_and_objects_their_names_before_th
         assert re.search(rf"{vendor['name']} <a [^>]*>{vendor['id']}</a>", text), page
 
 
-async def test_the_list_is_filtered_and_continues_at_its_cursor(browser: httpx.AsyncClient) -> None:
+async def test_the_list_is_filtered_and_continues_at_its_cursor(browser: PageBrowser) -> None:
     first = await browser.get("/pages/records", params={"kind": "invoice", "q": "lenses"})
-    assert len(_rows(first.text)) == 20
-    onward = first.text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
-    second = await browser.get(onward.replace("&amp;", "&"))
-    assert len(_rows(second.text)) == 11
-    assert not set(_rows(first.text)) & set(_rows(second.text))
+    assert len(rows_of(first.text)) == 20
+    second = await browser.open_next(first.text)
+    assert len(rows_of(second)) == 11
+    assert not set(rows_of(first.text)) & set(rows_of(second))
 
 
-async def test_the_catalogue_marks_stale_and_fresh_values(browser: httpx.AsyncClient) -> None:
+async def test_the_catalogue_marks_stale_and_fresh_values(browser: PageBrowser) -> None:
     shown = await browser.get("/pages/", params={"key": "compliance_score", "q": "Nordwind"})
-    assert _rows(shown.text) == ["MET-1", "MET-2"]
+    assert rows_of(shown.text) == ["MET-1", "MET-2"]
     assert [word.strip() for word in re.findall(r'data-testid="freshness">([^<]*)', shown.text)] == ["Stale", "Fresh"]
 
 
-async def test_a_history_has_a_chart_a_table_and_a_summary(browser: httpx.AsyncClient) -> None:
+async def test_a_history_has_a_chart_a_table_and_a_summary(browser: PageBrowser) -> None:
     text = (await browser.get("/pages/metrics/MET-1")).text
     assert text.count("<circle") == 3
     assert "3 values in points, from 88 on 22 Jan 2026, 06:00 to 82 on 22 Feb 2026, 06:00." in text
     assert "2 of 2 earlier values shown" in text
 
 
-async def test_starting_a_refresh_redirects_to_its_job(browser: httpx.AsyncClient) -> None:
-    made = await _submit(browser, "refresh_metric", "metrics/MET-1", _next="refreshes/{id}", metric_id="MET-1")
+async def test_starting_a_refresh_redirects_to_its_job(browser: PageBrowser) -> None:
+    made = await browser.submit("refresh_metric", "metrics/MET-1", _next="refreshes/{id}", metric_id="MET-1")
     assert made.url.path == "/pages/refreshes/RJ-1"
     assert "Queued" in made.text
-    refused = await _submit(browser, "refresh_metric", "metrics/MET-1", metric_id="MET-1")
+    refused = await browser.submit("refresh_metric", "metrics/MET-1", metric_id="MET-1")
     assert refused.status_code == 409
     assert 'data-code="refresh-running"' in refused.text
-    assert _rows((await browser.get("/pages/refreshes")).text) == ["RJ-1"]
+    assert rows_of((await browser.get("/pages/refreshes")).text) == ["RJ-1"]
 
 
-async def test_the_form_of_a_record_has_typed_fields(browser: httpx.AsyncClient) -> None:
+async def test_the_form_of_a_record_has_typed_fields(browser: PageBrowser) -> None:
     text = (await browser.get("/pages/records/INV-6620")).text
     names = set(re.findall(r'name="(fields\.[^"]+)"', text))
     assert {"fields.quantity:number", "fields.unit_price_cents:cents", "fields.hold_reason"} < names
     fields = {"fields.quantity:number": "38", "fields.unit_price_cents:cents": "1,300.50", "state": "on_hold"}
-    done = await _submit(
-        browser, "update_record", "records/INV-6620", record_id="INV-6620", **{"if_match:int": "1"}, **fields
+    done = await browser.submit(
+        "update_record", "records/INV-6620", record_id="INV-6620", **{"if_match:int": "1"}, **fields
     )
     assert done.status_code == 200
     record = (await browser.get("/records/INV-6620")).json()
@@ -187,9 +158,8 @@ async def test_the_form_of_a_record_has_typed_fields(browser: httpx.AsyncClient)
     }
 
 
-async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: httpx.AsyncClient) -> None:
-    refused = await _submit(
-        browser,
+async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: PageBrowser) -> None:
+    refused = await browser.submit(
         "update_record",
         "records/INV-6620",
         record_id="INV-6620",
@@ -203,9 +173,8 @@ async def test_a_rejected_form_shows_the_error_and_keeps_its_input(browser: http
     assert (await browser.get("/records/INV-6620")).json()["version"] == 1
 
 
-async def test_a_vendor_can_be_changed_and_shows_a_certificate(browser: httpx.AsyncClient) -> None:
-    filed = await _submit(
-        browser,
+async def test_a_vendor_can_be_changed_and_shows_a_certificate(browser: PageBrowser) -> None:
+    filed = await browser.submit(
         "update_vendor",
         "vendors/VEN-202",
         vendor_id="VEN-202",
@@ -220,39 +189,39 @@ async def test_a_vendor_can_be_changed_and_shows_a_certificate(browser: httpx.As
     assert filed.status_code == 200
     assert re.findall(r'data-testid="certificate">(\w+)', filed.text) == ["Expired", "Valid"]
     assert filed.text.count('data-testid="row-BC-') == 2
-    stale = await _submit(
-        browser, "update_vendor", "vendors/VEN-202", vendor_id="VEN-202", notes="kept", **{"if_match:int": "1"}
+    stale = await browser.submit(
+        "update_vendor", "vendors/VEN-202", vendor_id="VEN-202", notes="kept", **{"if_match:int": "1"}
     )
     assert stale.status_code == 412
     assert "kept</textarea>" in stale.text
 
 
-async def test_a_data_issue_is_reported_and_listed(browser: httpx.AsyncClient) -> None:
+async def test_a_data_issue_is_reported_and_listed(browser: PageBrowser) -> None:
     fields = {"subject": "MET-1", "kind": "stale", "description": HOSTILE}
-    refused = await _submit(browser, "report_data_issue", "report", **fields, reason_code="data_unavailable")
+    refused = await browser.submit("report_data_issue", "report", **fields, reason_code="data_unavailable")
     assert refused.status_code == 422
     assert 'data-code="reason-incomplete"' in refused.text
     assert 'value="data_unavailable" selected' in refused.text
-    done = await _submit(browser, "report_data_issue", "report", **fields)
-    assert _rows(done.text) == ["DI-1"]
+    done = await browser.submit("report_data_issue", "report", **fields)
+    assert rows_of(done.text) == ["DI-1"]
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in done.text
 
 
-async def test_a_superseded_version_is_marked(browser: httpx.AsyncClient) -> None:
+async def test_a_superseded_version_is_marked(browser: PageBrowser) -> None:
     listed = (await browser.get("/pages/policies", params={"q": "onboarding"})).text
     assert re.findall(r'data-testid="status">([^<]*)', listed) == ["Superseded", "In force"]
     assert "This version is superseded." in (await browser.get("/pages/policies/POL-007?version=1")).text
 
 
-async def test_a_month_shows_absences_and_holidays(browser: httpx.AsyncClient) -> None:
+async def test_a_month_shows_absences_and_holidays(browser: PageBrowser) -> None:
     march = (await browser.get("/pages/calendar?month=2026-03")).text
     tuesday = march.partition('data-testid="day-2026-03-10"')[2].partition("</td>")[0]
     assert "Samuel Boateng" in tuesday
     assert "Good Friday" in (await browser.get("/pages/calendar?month=2026-04")).text
 
 
-async def test_an_unavailable_page_shows_an_error_page(browser: httpx.AsyncClient) -> None:
-    for page, status, code in (
+async def test_an_unavailable_page_shows_an_error_page(browser: PageBrowser) -> None:
+    await browser.check_errors(
         ("metrics/MET-99", 404, "metric-not-found"),
         ("vendors/VEN-99", 404, "vendor-not-found"),
         ("policies/POL-99", 404, "policy-not-found"),
@@ -260,23 +229,12 @@ async def test_an_unavailable_page_shows_an_error_page(browser: httpx.AsyncClien
         ("calendar?month=2026-13", 422, "period-not-allowed"),
         ("calendar?month=9999-12", 422, "period-not-allowed"),
         ("people?cursor=x", 422, "invalid-cursor"),
-    ):
-        shown = await browser.get(f"/pages/{page}")
-        assert shown.status_code == status, page
-        assert f"<code>{code}</code>" in shown.text
+    )
 
 
 async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
-    async for browser in _browsing(tmp_path, Seed.model_validate(_hostile(a_document()))):
-        for page in PAGES:
-            text = (await browser.get(f"/pages/{page.partition('?')[0]}")).text
-            assert "<script>alert" not in text, page
-            assert "<img src=x" not in text, page
-            assert "{{ 7 * 7 }}" in text, page
-
-
-def _rows(text: str) -> list[str]:
-    return [part.partition('"')[0] for part in text.split('data-testid="row-')[1:]]
+    async with _browse(tmp_path, Seed.model_validate(_hostile(a_document()))) as browser:
+        await browser.check_hostile_text(page.partition("?")[0] for page in PAGES)
 
 
 def _hostile(document: dict[str, Any]) -> dict[str, Any]:
