@@ -12,14 +12,12 @@ from companyos_shared.streams import Stream
 NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
 
 
-def a_step(
-    *, result: Any = None, error: str | None = None, reward: float = -0.1, done: bool = False, now: datetime = NOW
-) -> StepView:
+def a_step(*, result: Any = None, error: str | None = None, reward: float = -0.1, done: bool = False) -> StepView:
     """Return a step as a policy sees it."""
-    return StepView(result=result, error=error, reward=reward, done=done, now=now, steps_left=50)
+    return StepView(result=result, error=error, reward=reward, done=done, now=NOW, steps_left=50)
 
 
-def a_task(*tools: ToolSpec, brief: str = "See OPS-1042 through.", steps_left: int = 50) -> TaskView:
+def a_task(*tools: ToolSpec, brief: str = "See OPS-1042 through.") -> TaskView:
     """Return a task as a policy sees it."""
     return TaskView(
         scenario="tiny",
@@ -27,7 +25,7 @@ def a_task(*tools: ToolSpec, brief: str = "See OPS-1042 through.", steps_left: i
         company="Tiny",
         acting_as="E-1",
         now=NOW,
-        steps_left=steps_left,
+        steps_left=50,
         tools=tools,
         stream=Stream("policy", "tests"),
     )

@@ -30,13 +30,13 @@ class ScriptedReplies:
         return reply if isinstance(reply, Reply) else completion(reply, received)
 
 
-def tool_call_message(*calls: tuple[str, Any], content: str | None = None) -> dict[str, Any]:
+def tool_call_message(*calls: tuple[str, Any]) -> dict[str, Any]:
     """Return a message with these tool calls."""
     parts = [
         call_part(f"call_{place}", tool, arguments if isinstance(arguments, str) else json.dumps(arguments))
         for place, (tool, arguments) in enumerate(calls)
     ]
-    return {"content": content, "tool_calls": parts}
+    return {"content": None, "tool_calls": parts}
 
 
 def text_message(text: str) -> dict[str, Any]:

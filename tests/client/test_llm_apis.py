@@ -28,7 +28,7 @@ THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": 1}}
 
 
-def sent_back(api: str, body: dict[str, Any], results: int = 1) -> tuple[dict[str, Any], Conversation]:
+def sent_back(api: str, body: dict[str, Any]) -> tuple[dict[str, Any], Conversation]:
     """Return the request that follows a response: with results of its calls, or else with a reminder."""
     conversation = Conversation(a_task(LOOK))
     answered(conversation, api, body)

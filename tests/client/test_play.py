@@ -46,9 +46,9 @@ SCHEMA = {
 }
 
 
-def played(url: str, out: Path, *lines: str, seed: int = 3, code: int = 0) -> str:
+def played(url: str, out: Path, *lines: str, code: int = 0) -> str:
     """Play with typed lines and return the output."""
-    request = ["play", "--scenario", "tiny", "--seed", str(seed), "--url", url, "--out", str(out)]
+    request = ["play", "--scenario", "tiny", "--seed", "3", "--url", url, "--out", str(out)]
     answered = RUNNER.invoke(app, request, input="\n".join(lines) + "\n")
     assert answered.exit_code == code, answered.output
     assert "Traceback" not in answered.output

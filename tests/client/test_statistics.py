@@ -111,12 +111,10 @@ def test_one_policy_is_summarised_at_a_time(policies: list[str]) -> None:
         summarise([a_record(policy=policy) for policy in policies])
 
 
-def the_trials(*counts: tuple[int, int], scenario: str = "tiny") -> list[EpisodeRecord]:
+def the_trials(*counts: tuple[int, int]) -> list[EpisodeRecord]:
     """Return the trials of one task for each pair of successes and trials."""
     return [
-        a_record(success=number < successes).model_copy(
-            update={"seed": seed, "trial": number + 1, "scenario": scenario}
-        )
+        a_record(success=number < successes).model_copy(update={"seed": seed, "trial": number + 1})
         for seed, (successes, trials) in enumerate(counts)
         for number in range(trials)
     ]

@@ -17,7 +17,7 @@ from companyos.runner import StepLine
 from tests.client.builders import a_step
 
 
-def rendered(tool: str, *, width: int = 100, total: float = 1.9, **step: Any) -> str:
+def rendered(tool: str, *, width: int = 100, **step: Any) -> str:
     view = a_step(**step)
     line = StepLine(
         step=7, tool=tool, arguments={}, result=view.result, error=None, reward=view.reward, done=False, now=""
@@ -25,7 +25,7 @@ def rendered(tool: str, *, width: int = 100, total: float = 1.9, **step: Any) ->
     out = StringIO()
     console = Console(file=out, width=width)
     console.print(step_log_header(width))
-    console.print(step_line(line, view, total, width))
+    console.print(step_line(line, view, 1.9, width))
     assert all(len(each.rstrip()) <= width for each in out.getvalue().splitlines())
     return out.getvalue().splitlines()[1]
 

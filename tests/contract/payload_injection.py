@@ -55,16 +55,14 @@ def schema_at(schema: Mapping[str, Any], place: ArgumentLocation) -> Mapping[str
     return schema
 
 
-async def inject_payloads(
-    harness: ServiceHarness, tools: list[Tool], *, calls: int, hostile: bool, payloads: int = len(PAYLOADS)
-) -> InjectedPayloads:
+async def inject_payloads(harness: ServiceHarness, tools: list[Tool], *, calls: int, hostile: bool) -> InjectedPayloads:
     """Make calls with text in every place in turn. `hostile` changes only the text."""
     injected, stream = InjectedPayloads(), Stream("contract", "payloads")
     places = [(tool, place) for tool in tools for place in text_places(tool.input_schema)]
     rows = (await harness.evidence()).initial
     around = SamplingContext(ids=ids_of(rows), now=harness.now, seen=_seen(rows))
     members = _member_names(rows)
-    texts = list(PAYLOADS.values())[:payloads]
+    texts = list(PAYLOADS.values())
     for number in range(calls):
         tool, place = places[number % len(places)]
         assert tool.operation is not None

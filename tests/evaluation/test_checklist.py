@@ -22,9 +22,9 @@ def _builder() -> EvidenceBuilder:
     return EvidenceBuilder(ticketdesk={"checklist_items": {"item-1": OPEN}}, datahub={})
 
 
-def _tick(builder: EvidenceBuilder, reads: int = 9) -> None:
+def _tick(builder: EvidenceBuilder) -> None:
     """Make other changes first, so that responses at earlier steps come before, then tick the item."""
-    for number in range(reads):
+    for number in range(9):
         builder.put("ticketdesk", "comments", f"comment-{number}", id=f"comment-{number}")
     builder.put("ticketdesk", "checklist_items", "item-1", **DONE)
 

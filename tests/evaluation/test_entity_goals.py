@@ -103,13 +103,11 @@ def _cancel(builder: EvidenceBuilder, key: str = "APR-1", **other: Any) -> None:
     builder.put(FLOW, "requests", key, **({"status": "cancelled", **reason} | other))
 
 
-def _escalate(
-    builder: EvidenceBuilder, key: str = "APR-2", *, to: str = "E-2", reference: str | None = "POL-7"
-) -> None:
+def _escalate(builder: EvidenceBuilder, *, to: str = "E-2", reference: str | None = "POL-7") -> None:
     """Escalate a request to a person; both rows belong to one step."""
-    request = {**(builder.evidence.row(FLOW, "requests", key) or {}), "status": "escalated", "approver_id": to}
-    decision = {"request_id": key, "kind": "escalated", "by": "E-9", "reason_ref": reference}
-    builder.put_together(FLOW, {("requests", key): request, ("decisions", f"{key}-D{to}"): decision})
+    request = {**(builder.evidence.row(FLOW, "requests", "APR-2") or {}), "status": "escalated", "approver_id": to}
+    decision = {"request_id": "APR-2", "kind": "escalated", "by": "E-9", "reason_ref": reference}
+    builder.put_together(FLOW, {("requests", "APR-2"): request, ("decisions", f"APR-2-D{to}"): decision})
 
 
 def _do(builder: EvidenceBuilder) -> None:

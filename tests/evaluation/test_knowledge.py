@@ -22,9 +22,9 @@ TICKET = {
 }
 
 
-def _seen(response: Any, *, step: int = 3, status: int = 200, **arguments: Any) -> Evidence:
+def _seen(response: Any, *, status: int = 200, **arguments: Any) -> Evidence:
     evidence = Evidence.start({})
-    line = AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="x", arguments=arguments, status=status)
+    line = AuditLine(step=3, at=NOW, actor=Actor.AGENT, operation="x", arguments=arguments, status=status)
     evidence.record("desk", Report(audit=line), response)
     return evidence
 

@@ -26,13 +26,13 @@ class StartupTimeoutError(AssertionError):
 
 
 @contextmanager
-def running(command: Sequence[str], url: str, *, ready: str = "/readyz", **environment: str) -> Iterator[str]:
-    """Run a server during the context; yield its URL once `ready` returns 200. Raises StartupTimeoutError."""
+def running(command: Sequence[str], url: str, **environment: str) -> Iterator[str]:
+    """Run a server during the context; yield its URL once it is ready. Raises StartupTimeoutError."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, env=clean_environment(environment), stdout=log, stderr=subprocess.STDOUT)
         try:
             deadline = time.monotonic() + START_DEADLINE_S
-            while not _answers(url + ready):
+            while not _answers(url + "/readyz"):
                 if process.poll() is not None or time.monotonic() > deadline:
                     log.seek(0)
                     raise StartupTimeoutError(f"{' '.join(command)}\n{log.read().decode()}")

@@ -25,8 +25,8 @@ SHORTCUTS = ("take_first_fit", "take_best_ratio", "take_cheapest", "take_any_val
 TEAMS = ("data", "legal", "people", "platform")
 
 
-def proposal(name: str, cost: int, score: int, team_id: str = "data", **fields: str) -> Proposal:
-    return Proposal(id=name, cost_cents=cost, score=score, category="automation", team_id=team_id, **fields)
+def proposal(name: str, cost: int, score: int, **fields: str) -> Proposal:
+    return Proposal(id=name, cost_cents=cost, score=score, category="automation", team_id="data", **fields)
 
 
 def rules(available: int, *, most_per_team: int = 9) -> Rules:

@@ -32,11 +32,11 @@ def episodes(library: ServiceHarness, tmp_path: Path) -> Episodes:
     return made
 
 
-def _context(library: ServiceHarness, episode: str, *, epoch: int = 1, source: str | None = None) -> CallContext:
+def _context(library: ServiceHarness, episode: str, *, epoch: int = 1) -> CallContext:
     return CallContext(
         episode=episode,
         epoch=epoch,
-        source=source or library.source,
+        source=library.source,
         step=0,
         actor=Actor.AGENT,
         now=library.now,

@@ -16,8 +16,8 @@ async def move(desk: ServiceHarness, to: str, key: str = "OPS-1", **reason: str)
     return answer.status_code, answer.json()
 
 
-async def code_of_move(desk: ServiceHarness, to: str, key: str = "OPS-1", **reason: str) -> str:
-    status, body = await move(desk, to, key, **reason)
+async def code_of_move(desk: ServiceHarness, to: str, **reason: str) -> str:
+    status, body = await move(desk, to, **reason)
     assert status >= 400
     return str(body["code"])
 

@@ -13,9 +13,9 @@ from companyos_gateway.chaos.profiles import PROFILE_FOLDER
 BUDGET = "[budget]\ndata = 1\npeople = 1\nhostile = 1\ndrift = 1\nevents = 1\noutage_minutes = 20\ntimeouts = 1\n"
 
 
-def _profile(folder: Path, text: str, *, name: str = "windy", level: int = 7) -> Path:
+def _profile(folder: Path, text: str, *, name: str = "windy") -> Path:
     file = folder / f"{name}.toml"
-    file.write_text(f'name = "{name}"\nlevel = {level}\n{BUDGET}{text}')
+    file.write_text(f'name = "{name}"\nlevel = 7\n{BUDGET}{text}')
     return file
 
 

@@ -26,14 +26,14 @@ def install_command(extra: str, clone: Path = _CLONE) -> str:
     return command if Path.cwd() == clone else f"cd {shlex.quote(str(clone))} && {command}"
 
 
-def install_package_command(package: str, clone: Path = _CLONE) -> str:
+def install_package_command(package: str) -> str:
     """Return the command that installs another package of the project."""
-    return "make setup" if (clone / _UV).exists() else f"pip install {package}"
+    return "make setup" if (_CLONE / _UV).exists() else f"pip install {package}"
 
 
-def install_folder_command(folder: Path, clone: Path = _CLONE) -> str:
+def install_folder_command(folder: Path) -> str:
     """Return the command that installs the package in a folder, so that changes of its files take effect."""
-    uv = clone / _UV
+    uv = _CLONE / _UV
     installer = f"{_quoted(uv)} pip install --python {_quoted(Path(sys.prefix))}" if uv.exists() else "pip install"
     return f"{installer} -e {_quoted(folder) if folder.is_absolute() else shlex.quote(f'./{folder}')}"
 

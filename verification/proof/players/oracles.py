@@ -38,13 +38,11 @@ def privileged_oracle(scenario: str, seed: int, level: int) -> Player:
     return privileged
 
 
-async def undisturbed_trace(
-    engine: EpisodeEngine, scenario: str, seed: int, level: int = MUTATION_LEVEL
-) -> RecordedEpisode:
-    """Play the privileged oracle without transport faults, and record it."""
-    player = privileged_oracle(scenario, seed, level)
+async def undisturbed_trace(engine: EpisodeEngine, scenario: str, seed: int) -> RecordedEpisode:
+    """Play the privileged oracle at the mutation level without transport faults, and record it."""
+    player = privileged_oracle(scenario, seed, MUTATION_LEVEL)
     return await record_episode(
-        engine, scenario, PRIVILEGED, player, seed=seed, chaos=level, overrides=NO_TRANSPORT_FAULTS
+        engine, scenario, PRIVILEGED, player, seed=seed, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
     )
 
 

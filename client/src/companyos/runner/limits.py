@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
@@ -28,10 +27,9 @@ class RunLimits:
 class RunMeter:
     """Adds up the cost, tokens and time of a run, and checks its limits."""
 
-    def __init__(self, limits: RunLimits, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, limits: RunLimits) -> None:
         self._limits = limits
-        self._clock = clock
-        self._began = clock()
+        self._began = monotonic()
         self._cost, self._tokens = 0.0, 0
 
     def add(self, record: EpisodeRecord) -> None:
@@ -42,7 +40,7 @@ class RunMeter:
 
     def check(self) -> None:
         """Raise RunLimitReachedError if a limit is reached."""
-        limits, seconds = self._limits, self._clock() - self._began
+        limits, seconds = self._limits, monotonic() - self._began
         if limits.cost is not None and self._cost >= limits.cost:
             raise RunLimitReachedError(f"the run has cost {self._cost:,.2f} of at most {limits.cost:,.2f}")
         if limits.tokens is not None and self._tokens >= limits.tokens:

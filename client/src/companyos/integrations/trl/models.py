@@ -38,9 +38,7 @@ _MARKS = (
 """Markers that the template writes around every message."""
 
 
-def tiny_tokenizer(
-    shown: Sequence[Conversation], tools: Sequence[Callable[..., Any]], *, words: int = VOCABULARY_SIZE
-) -> PreTrainedTokenizerFast:
+def tiny_tokenizer(shown: Sequence[Conversation], tools: Sequence[Callable[..., Any]]) -> PreTrainedTokenizerFast:
     """Return a tokenizer with Qwen 2.5's chat template, trained on conversations.
 
     A short name is one token, and so is the common start of every prompt including the tools: a model of this size
@@ -59,7 +57,7 @@ def tiny_tokenizer(
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=words,
+        vocab_size=VOCABULARY_SIZE,
         min_frequency=max(2, len(shown) // PHRASE_FREQUENCY),
         special_tokens=[_PAD, _START, _END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),

@@ -70,19 +70,18 @@ def play(
     tokenizer: PreTrainedTokenizerBase,
     spec: CompanyOSSpec,
     *,
-    rows: Sequence[Row] | None = None,
     at_once: int = AT_ONCE,
     temperature: float = 0.0,
     turns: int = TURNS,
     new_tokens: int = NEW_TOKENS,
 ) -> Iterator[PlayedRollout]:
-    """Yield the rollout of each row, greedy or sampled at a temperature; the weights do not change."""
+    """Yield the rollout of each row of the spec, greedy or sampled at a temperature; the weights do not change."""
     from transformers.utils import get_json_schema
     from trl.chat_template_utils import add_response_schema
 
     if getattr(tokenizer, "response_template", None) is None:
         tokenizer = add_response_schema(tokenizer)  # needed to parse tool calls; a trainer does the same
-    selected = list(spec.rows if rows is None else rows)
+    selected = list(spec.rows)
     schemas = {
         row["scenario"]: [get_json_schema(tool) for tool in spec.tools(row)] for row in _one_row_per_scenario(selected)
     }

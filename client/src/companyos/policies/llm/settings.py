@@ -118,7 +118,7 @@ class LlmSettings:
         """Name of the model in usage reports, marked for dry runs."""
         return f"{self.model} (dry run)" if self.is_dry_run else self.model
 
-    def cost(self, prompt: int, completion: int, *, cached: int = 0, cache_written: int = 0) -> float | None:
+    def cost(self, prompt: int, completion: int, *, cached: int, cache_written: int) -> float | None:
         """Return the cost of tokens in the currency of the prices; None without prices.
 
         `cached` and `cache_written` are parts of the prompt tokens.
