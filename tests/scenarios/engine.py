@@ -1,4 +1,4 @@
-"""Episode engine for tests: the gateway's own, over the three services in process."""
+"""Episodes for tests: played on the gateway's own engine over the three services in process."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from companyos.policies import Call, TaskView
+from companyos_gateway.chaos import profile_for
 from companyos_gateway.engine.engine import EpisodeEngine
+from companyos_gateway.evaluation import Verdict, row_views
+from companyos_gateway.scenarios import Instance
+from companyos_gateway.scenarios.blocks.task import BuiltTask
+from companyos_players import ToolClient
 from companyos_players.player import Player
+from companyos_players.worker import Worker
 from verification.in_process import in_process_runtime
 from verification.proof import RecordedEpisode, record_episode
 
 SCENARIO = "vendor_onboarding"
+HARDEST = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,3 +96,33 @@ def initial_rows(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str,
         }
         for service, document in documents.items()
     }
+
+
+def verdict_of(kept: RecordedEpisode) -> Verdict:
+    """Return the verdict on a recorded episode."""
+    return kept.instance.rubric.judge(kept.evidence, kept.finish)
+
+
+def player_of(worker: type[Worker]) -> Player:
+    """Return a player that lets a worker solve the task; it has the worker's name."""
+
+    async def play(task: TaskView, call: Call) -> None:
+        await worker(task, ToolClient(call)).work()
+
+    play.__name__ = worker.__name__
+    return play
+
+
+@cache
+def hardest_task(name: str, seed: int) -> BuiltTask:
+    """Return a task of a scenario at the highest chaos level."""
+    built: BuiltTask = import_module(f"companyos_gateway.scenarios.{name}.scenario").SCENARIO.build(
+        seed, profile_for(HARDEST), {}
+    )
+    return built
+
+
+def entry_ticket(instance: Instance) -> dict[str, Any]:
+    """Return the ticket that the brief names."""
+    tickets = instance.documents[row_views.TICKETDESK]["tickets"]
+    return next(dict(row) for row in tickets if row["key"] in instance.brief)

@@ -11,7 +11,7 @@ from companyos_gateway.evaluation.guessing import MAX_GUESSES, NOT_ENTITLED
 from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
 from companyos_players.registry import fair_player
 from tests.scenarios.conftest import CALM
-from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
+from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll, verdict_of
 from verification.proof import MAX_FAILURE, RecordedEpisode
 from verification.proof.chance import approver_chance, is_priority_judged, refusals
 
@@ -86,5 +86,5 @@ def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_
         await fair(task, call)
 
     (kept,) = play_all([EpisodeSpec(player=change_and_restore_vendor, seed=3, chaos=1)])
-    verdict = kept.instance.rubric.judge(kept.evidence, kept.finish)
+    verdict = verdict_of(kept)
     assert [check.id for check in verdict.checks if not check.passed] == ["nothing_else_changed"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ from companyos_gateway.chaos.kinds import EXCLUDES, OPT_IN_KINDS, PERTURBATION_K
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.ticket import WRONG_STATUSES
+from tests.scenarios.engine import entry_ticket
 
 EXAMPLES = ("bug_escalation", "license_renewal", "vendor_onboarding")
 """Scenarios in which every kind is tested in each run; the slow run tests all scenarios."""
@@ -33,11 +33,6 @@ def _pair(name: str, kind: Kind) -> tuple[Instance, Instance]:
 
 def _is_injected(name: str, kind: Kind) -> bool:
     return kind in {one.kind for one in _pair(name, kind)[1].injections}
-
-
-def _entry(instance: Instance) -> dict[str, Any]:
-    tickets = instance.documents[row_views.TICKETDESK]["tickets"]
-    return next(dict(row) for row in tickets if row["key"] in instance.brief)
 
 
 def _is_other(one: Instance, other: Instance) -> bool:
@@ -78,7 +73,7 @@ def test_composable_kinds_can_be_injected_into_every_scenario(name: str) -> None
 def test_a_wrong_status_is_not_explained_by_verification_or_blockers() -> None:
     for name in ("license_renewal", "vendor_onboarding"):
         affected = _pair(name, Kind.WRONG_STATUS)[1]
-        desk, entry = affected.documents[row_views.TICKETDESK], _entry(affected)
+        desk, entry = affected.documents[row_views.TICKETDESK], entry_ticket(affected)
         assert entry["status"] in WRONG_STATUSES
         assert entry["verified_at"] is None
         assert not [link for link in desk["links"] if (link["kind"], link["to_key"]) == ("blocks", entry["key"])]
@@ -87,7 +82,7 @@ def test_a_wrong_status_is_not_explained_by_verification_or_blockers() -> None:
 def test_an_unknown_assignee_is_not_in_the_directory() -> None:
     affected = _pair("license_renewal", Kind.UNKNOWN_ASSIGNEE)[1]
     people = {one["id"] for one in affected.documents[row_views.DATAHUB]["company"]["people"]}
-    assert _entry(affected)["assignee_id"] not in people | {None}
+    assert entry_ticket(affected)["assignee_id"] not in people | {None}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

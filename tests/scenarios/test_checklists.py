@@ -9,7 +9,7 @@ from companyos.policies import Call, TaskView
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.tickets import ticket_key_in
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 
 SEED = 3
 
@@ -38,6 +38,6 @@ def test_ticking_an_unread_item_forfeits_success(play_all: PlayAll, name: str) -
     honest, unread = play_all([_spec(fair, name), _spec(_ticking_unread(fair), name)])
     assert honest.result.outcome is Outcome.SUCCESS
     assert unread.result.outcome is not Outcome.SUCCESS
-    verdict = unread.instance.rubric.judge(unread.evidence, unread.finish)
+    verdict = verdict_of(unread)
     assert [check.id for check in verdict.checks if not check.passed] == ["checklist_known"]
     assert verdict.primary_failure == "checklist_known"

@@ -14,7 +14,7 @@ from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_gateway.world.base_company import STARTED_AT, find_base_company
 from companyos_gateway.world.pools import pool
 from companyos_players.registry import fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 from verification.plausibility import find_implausible
 
 OFFICE_TEAM = "procurement-aarhus"
@@ -69,9 +69,7 @@ def test_a_change_in_another_office_fails(play_all: PlayAll) -> None:
         await fair_player(name)(task, call)
 
     [episode] = play_all([EpisodeSpec(scenario=name, player=play, seed=1, chaos=0)])
-    failed = [
-        check for check in episode.instance.rubric.judge(episode.evidence, episode.finish).checks if not check.passed
-    ]
+    failed = [check for check in verdict_of(episode).checks if not check.passed]
     assert not episode.result.success
     assert [check.mismatch.entity for check in failed if check.mismatch] == [f"ticketdesk.tickets[{changed[0]}]"]
 

@@ -17,7 +17,7 @@ from companyos_gateway.scenarios.blocks.injected_values import TaskField, find_t
 from companyos_gateway.scenarios.blocks.prompt_injection import WRONG_VALUE_SHARE
 from companyos_gateway.scenarios.blocks.wrong_values import FieldKind, field_kind, format_value
 from companyos_players.registry import adversaries_of, fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 
 INJECTED = {Kind.PLANTED_INSTRUCTION.value: 1.0}
 PLAYED = ("access_request", "license_renewal")
@@ -142,7 +142,7 @@ def test_an_agent_that_obeys_an_injected_value_fails_and_one_that_does_not_succe
     for gullible, honest in zip(played[::2], played[1::2], strict=True):
         assert honest.result.success
         assert not gullible.result.success
-        verdict = gullible.instance.rubric.judge(gullible.evidence, gullible.finish)
+        verdict = verdict_of(gullible)
         failed = {check.id: check.mismatch for check in verdict.checks if not check.passed}
         assert len(failed) > 1
         found, first = failed["nothing_planted_obeyed"], _values(gullible.instance)[0]

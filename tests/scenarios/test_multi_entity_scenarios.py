@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
 from importlib import import_module
 
 import pytest
 
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.backlog_triage.documents import Sweep
-from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.scenarios.budget_transfer.scenario import Transfer
 from companyos_gateway.scenarios.budget_transfer.scenario import Variant as TransferVariant
 from companyos_gateway.scenarios.incident_response.documents import Incident
+from tests.scenarios.engine import HARDEST, hardest_task
 
 SEEDS = range(12)
-HARD = 4
-
-
-@cache
-def _build(name: str, seed: int) -> BuiltTask:
-    module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    built: BuiltTask = module.SCENARIO.build(seed, profile_for(HARD), {})
-    return built
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sweep_covers_the_open_and_untriaged_tickets_of_one_team_and_tag(seed: int) -> None:
-    built = _build("backlog_triage", seed)
+    built = hardest_task("backlog_triage", seed)
     facts: Sweep = built.case.facts
     tagged = [ticket for ticket in built.world.ticketdesk.tickets if facts.tag in ticket.tags]
     ours = {one.key for one in tagged if one.team_id == facts.team_id and one.status in (None, "open")}
@@ -40,7 +30,7 @@ def test_a_sweep_covers_the_open_and_untriaged_tickets_of_one_team_and_tag(seed:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_duplicate_in_a_sweep_is_newer_than_its_original(seed: int) -> None:
-    facts: Sweep = _build("backlog_triage", seed).case.facts
+    facts: Sweep = hardest_task("backlog_triage", seed).case.facts
     doubles = [(goal.key, goal.original) for goal in facts.goals if goal.original is not None]
     assert doubles
     for key, original in doubles:
@@ -49,7 +39,7 @@ def test_a_duplicate_in_a_sweep_is_newer_than_its_original(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
-    facts: Sweep = _build("backlog_triage", seed).case.facts
+    facts: Sweep = hardest_task("backlog_triage", seed).case.facts
     if facts.most_each is None:
         return
     kept = [goal for goal in facts.goals if goal.assignee_ids is not None]
@@ -62,7 +52,7 @@ def test_a_sweeps_tickets_can_be_spread_within_the_limit(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
-    built = _build("incident_response", seed)
+    built = hardest_task("incident_response", seed)
     case, facts = built.case, built.case.facts
     assert isinstance(facts, Incident)
     tickets = {ticket.key: ticket for ticket in built.world.ticketdesk.tickets}
@@ -75,7 +65,7 @@ def test_one_change_is_the_cause_of_an_incident(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_person_on_call_may_work_on_the_incident(seed: int) -> None:
-    built = _build("incident_response", seed)
+    built = hardest_task("incident_response", seed)
     case, facts = built.case, built.case.facts
     ticket = next(one for one in built.world.ticketdesk.tickets if one.key == case.ticket_key)
     on_call_id = facts.on_call_id(built.world, ticket.created_at.date(), case.due_on)
@@ -87,7 +77,7 @@ def test_the_person_on_call_may_work_on_the_incident(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_parts_of_a_transfer_are_below_the_limit_that_the_total_exceeds(seed: int) -> None:
-    built = _build("budget_transfer", seed)
+    built = hardest_task("budget_transfer", seed)
     facts: Transfer = built.case.facts
     amounts = [int(one.fields["amount_cents"]) for one in (*facts.own_parts, *facts.others_parts)]
     limits = next(one for one in built.world.approvalflow.approval_types if one.key == "budget_transfer").thresholds
@@ -100,7 +90,7 @@ def test_the_parts_of_a_transfer_are_below_the_limit_that_the_total_exceeds(seed
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_are_distinguished_from_other_requests_by_requester_and_purpose(seed: int) -> None:
-    built = _build("budget_transfer", seed)
+    built = hardest_task("budget_transfer", seed)
     facts: Transfer = built.case.facts
     requests = [one for one in built.world.approvalflow.requests if one.type_key == "budget_transfer"]
     own_ids = {one.id for one in facts.own_parts}
@@ -114,7 +104,7 @@ def test_parts_are_distinguished_from_other_requests_by_requester_and_purpose(se
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["backlog_triage", "incident_response", "employee_offboarding"])
 def test_no_planted_text_requests_to_cancel_another_ticket_of_the_task(name: str, seed: int) -> None:
-    instance = import_module(f"companyos_gateway.scenarios.{name}.scenario").SCENARIO.plan(seed, HARD)
+    instance = import_module(f"companyos_gateway.scenarios.{name}.scenario").SCENARIO.plan(seed, HARDEST)
     case = instance.build_rubric.case
     paths = {goal.row_path for entities in case.outcome.prepared for goal in entities.goals}
     paths.discard(f"ticketdesk.tickets[{case.ticket_key}]")

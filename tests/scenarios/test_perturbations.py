@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
 from companyos_players.registry import adversaries_of, fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, entry_ticket, verdict_of
 from tests.scenarios.instances import planned
 
 pytestmark = pytest.mark.matrix
@@ -25,14 +24,9 @@ PLAYED = "license_renewal"
 MIN_TEXTS = 6
 
 
-def _entry(instance: Instance) -> dict[str, Any]:
-    tickets = instance.documents[row_views.TICKETDESK]["tickets"]
-    return next(dict(row) for row in tickets if row["key"] in instance.brief)
-
-
 def _around(instance: Instance) -> str:
     """Return the texts of the entry ticket, its comments, and the notes of vendors."""
-    desk, entry = instance.documents[row_views.TICKETDESK], _entry(instance)
+    desk, entry = instance.documents[row_views.TICKETDESK], entry_ticket(instance)
     comments = [row["body"] for row in desk["comments"] if row["ticket_key"] == entry["key"]]
     notes = [row["notes"] for row in instance.documents[row_views.DATAHUB]["vendors"]]
     return "\n".join([entry["description"], *comments, *notes])
@@ -78,7 +72,7 @@ def test_a_bank_change_or_question_concerns_an_unrelated_vendor(name: str) -> No
         instance = catalogue()[name].plan(seed, 0, kinds)
         request = [one.detail["vendor"] for one in instance.injections]
         assert len(request) == 2
-        assert not [vendor_id for vendor_id in request if vendor_id in _entry(instance)["description"]]
+        assert not [vendor_id for vendor_id in request if vendor_id in entry_ticket(instance)["description"]]
 
 
 def test_hostile_texts_have_many_wordings() -> None:
@@ -107,7 +101,7 @@ def test_an_agent_that_obeys_a_hostile_text_fails_and_one_that_does_not_succeeds
     for cheated, done in ((gullible, fair), (more[0], more[1])):
         assert done.result.success
         assert not cheated.result.success
-        verdict = cheated.instance.rubric.judge(cheated.evidence, cheated.finish)
+        verdict = verdict_of(cheated)
         failed = {check.id for check in verdict.checks if not check.passed}
         assert failed & {"nothing_planted_obeyed", "nothing_leaked"}
         assert verdict.damage

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from datetime import date
-from functools import cache
-from importlib import import_module
 
 import pytest
 
 from companyos_approvalflow.seed import Seed
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.world.seed_documents.datahub import RecordRow
+from tests.scenarios.engine import hardest_task
 
 SEEDS = range(30)
-HARD = 4
-
-
-@cache
-def _build(name: str, seed: int) -> BuiltTask:
-    module = import_module(f"companyos_gateway.scenarios.{name}.scenario")
-    built: BuiltTask = module.SCENARIO.build(seed, profile_for(HARD), {})
-    return built
 
 
 def _documents(built: BuiltTask, document_type: str) -> list[RecordRow]:
@@ -33,7 +23,7 @@ def _documents(built: BuiltTask, document_type: str) -> list[RecordRow]:
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_handbook_page_is_not_filed_after_it_was_published(seed: int) -> None:
-    built = _build("handbook_update", seed)
+    built = hardest_task("handbook_update", seed)
     for page in _documents(built, "handbook"):
         if "published_on" in page.fields:
             assert page.created_at.date() <= date.fromisoformat(page.fields["published_on"])
@@ -42,7 +32,7 @@ def test_a_handbook_page_is_not_filed_after_it_was_published(seed: int) -> None:
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_employed(seed: int) -> None:
-    built = _build("employee_offboarding", seed)
+    built = hardest_task("employee_offboarding", seed)
     person = built.world.staff.person(built.case.facts.person.id)
     grants = [one for one in built.world.datahub.records if one.fields.get("person_id") == person.id]
     grants = [one for one in grants if one.kind == "access_grant"]
@@ -57,7 +47,7 @@ def test_access_of_a_leaver_is_filed_before_it_begins_and_begins_while_they_are_
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("document_type", ["on_call_schedule", "maintenance_notice"])
 def test_a_rota_and_a_maintenance_notice_are_filed_before_their_first_day(document_type: str, seed: int) -> None:
-    documents = _documents(_build("incident_response", seed), document_type)
+    documents = _documents(hardest_task("incident_response", seed), document_type)
     assert documents
     for document in documents:
         assert document.starts_on is not None

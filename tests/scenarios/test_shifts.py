@@ -23,7 +23,7 @@ from companyos_players.player import Player
 from companyos_players.registry import fair_player
 from companyos_players.shift import ONLY_IF, SCENARIOS_BY_TAGS, ShiftPlayer
 from companyos_players.shift_ablations import ABLATIONS, shift_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 from verification.plausibility import find_implausible
 from verification.proof import RecordedEpisode
 
@@ -59,10 +59,6 @@ def _queue(instance: Instance) -> set[str]:
     return {key for key, one in _tickets(instance).items() if QUEUE_TAG in one["tags"]}
 
 
-def _verdict(kept: RecordedEpisode) -> Verdict:
-    return kept.instance.rubric.judge(kept.evidence, kept.finish)
-
-
 @pytest.mark.parametrize(
     ("size", "level", "seed"),
     [
@@ -83,7 +79,7 @@ def test_the_fair_player_solves_every_case(play_all: PlayAll, size: str, level: 
     name = f"shift-{size}"
     (kept,) = play_all([EpisodeSpec(scenario=name, player=fair_player(name), seed=seed, chaos=level)])
     assert kept.result.player_error is None
-    verdict = _verdict(kept)
+    verdict = verdict_of(kept)
     assert [one.id for one in verdict.checks if not one.passed] == []
     assert verdict.cases == dict.fromkeys(verdict.cases, True)
     assert len(verdict.cases) == SHIFT_SIZES.get(size, 2)
@@ -104,7 +100,7 @@ def test_an_ignored_case_fails_alone(play_all: PlayAll) -> None:
         await ShiftPlayer(task, call, players.__getitem__).work()
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=ignores_expenses, seed=0, chaos=0, overrides=UNRELATED)])
-    verdict = _verdict(kept)
+    verdict = verdict_of(kept)
     assert not verdict.success
     assert sorted(verdict.cases.values()) == [False, True]
     assert verdict.solved_share == 0.5
@@ -129,7 +125,7 @@ def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(p
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=never_finishes, seed=0, chaos=0, overrides=UNRELATED)])
     assert kept.result.outcome is Outcome.OUT_OF_STEPS
-    assert _verdict(kept).solved_share == 0.5
+    assert verdict_of(kept).solved_share == 0.5
     assert kept.result.return_ < -5, "the cost of a failure, and no share of the reward"
 
 
@@ -140,7 +136,7 @@ def test_a_change_outside_of_every_case_forfeits_the_solved_cases(play_all: Play
         await fair_player(PAIR)(task, call)
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=changes_another_ticket, seed=0, chaos=0)])
-    verdict = _verdict(kept)
+    verdict = verdict_of(kept)
     assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
     assert all(verdict.cases.values())
     assert verdict.solved_share == 0.0
@@ -155,7 +151,7 @@ def test_a_confidential_value_in_a_comment_forfeits_the_shift(play_all: PlayAll)
         await fair_player(PAIR)(task, call)
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=leaks, seed=0, chaos=0)])
-    verdict = _verdict(kept)
+    verdict = verdict_of(kept)
     assert kept.result.player_error is None
     assert [one.id for one in verdict.checks if not one.passed] == ["nothing_leaked"]
     assert verdict.solved_share == 0.0
@@ -198,20 +194,20 @@ def test_an_agent_that_reads_the_queue_once_misses_later_handovers(
     lacking: dict[str, RecordedEpisode],
 ) -> None:
     kept = lacking["reads the queue once"]
-    unsolved = [key for key, is_solved in _verdict(kept).cases.items() if not is_solved]
+    unsolved = [key for key, is_solved in verdict_of(kept).cases.items() if not is_solved]
     assert any(QUEUE_TAG not in _tickets(kept.instance)[key]["tags"] for key in unsolved)
 
 
 def test_a_duplicate_must_be_cancelled(lacking: dict[str, RecordedEpisode]) -> None:
-    failed = [one for one in _verdict(lacking["leaves duplicates open"]).checks if not one.passed]
+    failed = [one for one in verdict_of(lacking["leaves duplicates open"]).checks if not one.passed]
     (mismatch,) = (one.mismatch for one in failed)
     assert mismatch is not None
     assert mismatch.expected == "status: cancelled"
-    assert sum(_verdict(lacking["leaves duplicates open"]).cases.values()) == SHIFT_SIZES["day"] - 1
+    assert sum(verdict_of(lacking["leaves duplicates open"]).cases.values()) == SHIFT_SIZES["day"] - 1
 
 
 def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, RecordedEpisode]) -> None:
-    verdict = _verdict(lacking["forgets the freeze"])
+    verdict = verdict_of(lacking["forgets the freeze"])
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     missed = {"assignee_may_work", "resolved_in_order"}  # because of a later reassignment
     assert {check for _, _, check in failed} - missed == {"freeze_kept"}
@@ -220,7 +216,7 @@ def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, Recorded
 
 def test_a_ticket_that_stays_with_its_team_must_not_be_changed(lacking: dict[str, RecordedEpisode]) -> None:
     kept = lacking["cancels tickets that their team keeps"]
-    instance, verdict = kept.instance, _verdict(kept)
+    instance, verdict = kept.instance, verdict_of(kept)
     (other,) = _queue(instance) - set(instance.rubric.cases)
     failed = [one.id for one in verdict.checks if not one.passed]
     assert failed == [f"{other}:left_to_its_team", "nothing_else_changed"]
@@ -247,7 +243,7 @@ def test_a_ticket_that_stays_with_its_team_must_not_be_changed(lacking: dict[str
 def test_a_case_with_an_ignored_requirement_fails_alone(
     lacking: dict[str, RecordedEpisode], ability: str, feature: Feature, checks: list[str]
 ) -> None:
-    verdict = _verdict(lacking[ability])
+    verdict = verdict_of(lacking[ability])
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     assert [check for _, _, check in failed] == checks
     assert sum(verdict.cases.values()) == len(verdict.cases) - 1
@@ -284,7 +280,7 @@ def test_no_other_ticket_is_about_the_bank_details_of_a_shared_vendor(others: st
 def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
     lacking: dict[str, RecordedEpisode],
 ) -> None:
-    verdict = _verdict(lacking["makes a valid selection"])
+    verdict = verdict_of(lacking["makes a valid selection"])
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     (unsolved,) = (key for key, is_solved in verdict.cases.items() if not is_solved)
     assert failed[0] == (unsolved, ":", "best_selection")
@@ -302,7 +298,7 @@ def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
 def test_a_ticket_that_is_no_longer_needed_must_be_cancelled(
     lacking: dict[str, RecordedEpisode], ability: str, feature: Feature
 ) -> None:
-    verdict = _verdict(lacking[ability])
+    verdict = verdict_of(lacking[ability])
     expected = {one.id.partition(":")[2]: one.mismatch.expected for one in verdict.checks if one.mismatch is not None}
     assert "status: cancelled, reason_code: withdrawn, reason_ref: " in expected["ticket_cancelled"]
     assert "shown to the agent before" in expected["facts_known"]
@@ -330,7 +326,7 @@ class CancelsAtOnce(ShiftPlayer):
 
 def test_a_ticket_with_a_dependency_is_not_cancelled_before_it(play_all: PlayAll) -> None:
     (kept,) = play_all([replace(LARGER_SHIFT, player=shift_player(CancelsAtOnce))])
-    verdict = _verdict(kept)
+    verdict = verdict_of(kept)
     assert kept.result.player_error is None
     assert "predecessor_ended" in {one.id.partition(":")[2] for one in verdict.checks if not one.passed}
     assert verdict.features[Feature.CONDITION] == (1, 0)
@@ -338,7 +334,7 @@ def test_a_ticket_with_a_dependency_is_not_cancelled_before_it(play_all: PlayAll
 
 def test_a_withdrawal_by_another_person_than_the_reporter_does_not_count(lacking: dict[str, RecordedEpisode]) -> None:
     kept = lacking["lets anybody withdraw"]
-    verdict = _verdict(kept)
+    verdict = verdict_of(kept)
     features = kept.instance.rubric.features
     assert any(Feature.WITHDRAWAL in features[key] for key, is_solved in verdict.cases.items() if not is_solved)
     assert verdict.features[Feature.WITHDRAWAL] == (2, 1)
@@ -399,7 +395,7 @@ def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
             return view
 
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(Reports), seed=COMPLETE, chaos=1)])
-    return _verdict(kept)
+    return verdict_of(kept)
 
 
 @pytest.mark.sample(1)
@@ -434,7 +430,7 @@ class ReportsEarly(ShiftPlayer):
 
 def test_the_id_of_a_pending_request_does_not_report_an_approval(play_all: PlayAll) -> None:
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(ReportsEarly), seed=COMPLETE, chaos=1)])
-    assert "approval_reported" in {one.id.partition(":")[2] for one in _verdict(kept).checks if not one.passed}
+    assert "approval_reported" in {one.id.partition(":")[2] for one in verdict_of(kept).checks if not one.passed}
 
 
 class EndsEarlyAndAgain(ShiftPlayer):
@@ -449,7 +445,7 @@ def test_a_ticket_that_is_ended_early_and_reopened_still_requires_the_comment(pl
     off = {str(Feature.FREEZE): 0.0}
     player = shift_player(EndsEarlyAndAgain)
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=player, seed=0, chaos=1, overrides=off)])
-    failed = {one.id.partition(":")[2] for one in _verdict(kept).checks if not one.passed}
+    failed = {one.id.partition(":")[2] for one in verdict_of(kept).checks if not one.passed}
     assert "approval_reported" in failed
 
 
@@ -462,7 +458,7 @@ def test_work_on_a_ticket_before_its_handover_fails_its_case(play_all: PlayAll) 
         await fair_player(PAIR)(task, call)
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=is_early, seed=0, chaos=0)])
-    assert [one.id for one in _verdict(kept).checks if not one.passed] == [f"{late}:handover_awaited"]
+    assert [one.id for one in verdict_of(kept).checks if not one.passed] == [f"{late}:handover_awaited"]
 
 
 def _with_duplicate(play_all: PlayAll, **changes: str) -> Verdict:
@@ -480,7 +476,7 @@ def _with_duplicate(play_all: PlayAll, **changes: str) -> Verdict:
             return await super().step(tool, arguments)
 
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(TouchesDuplicate), seed=1, chaos=1)])
-    return _verdict(kept)
+    return verdict_of(kept)
 
 
 def test_a_duplicate_may_get_a_priority_before_it_is_cancelled(play_all: PlayAll) -> None:

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from companyos.policies import Call, TaskView
-from companyos_players import MetricReading, Objection, ToolClient, ToolRefusedError
+from companyos_players import MetricReading, Objection, ToolRefusedError
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
-from companyos_players.player import Player
 from tests.scenarios.conftest import CALM, HARD
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, player_of
 from verification.proof import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
@@ -30,14 +28,6 @@ def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
 def _refusal(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
     REFUSALS[kind.__name__] = kind
     return kind
-
-
-def _player(kind: type[VendorOnboardingWorker]) -> Player:
-    async def play(task: TaskView, call: Call) -> None:
-        await kind(task, ToolClient(call)).work()
-
-    play.__name__ = kind.__name__
-    return play
 
 
 @_way
@@ -177,14 +167,14 @@ class RefusesWithTheVersionOfThePolicy(VendorOnboardingWorker):
 @pytest.mark.parametrize("name", ["easy", "hard"])
 def test_every_valid_solution_is_accepted(play_all: PlayAll, name: str) -> None:
     seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
-    specs = [EpisodeSpec(player=_player(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
+    specs = [EpisodeSpec(player=player_of(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
     for kept in play_all(specs):
         output = (kept.result.player, kept.result.outcome, kept.result.player_error)
         assert kept.result.success, output
 
 
 def test_every_valid_refusal_is_accepted(play_all: PlayAll) -> None:
-    specs = [EpisodeSpec(player=_player(way), seed=20, chaos=2) for way in REFUSALS.values()]
+    specs = [EpisodeSpec(player=player_of(way), seed=20, chaos=2) for way in REFUSALS.values()]
     for kept in play_all(specs):
         output = (kept.result.player, kept.result.outcome, kept.result.player_error)
         assert kept.result.success, output

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from companyos.policies import Call, TaskView
 from companyos_gateway.chaos import profile_for
-from companyos_gateway.evaluation import Verdict
 from companyos_gateway.scenarios.vendor_onboarding.scenario import SCENARIO, TYPE_KEY
-from companyos_players import ToolClient
 from companyos_players.adversaries import vendor_onboarding
 from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
-from companyos_players.player import Player
 from tests.scenarios.conftest import CALM
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, player_of, verdict_of
 from verification.proof import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 
@@ -25,14 +21,6 @@ WORKERS: dict[str, type[VendorOnboardingWorker]] = {}
 def _register(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
     WORKERS[kind.__name__] = kind
     return kind
-
-
-def _player(kind: type[VendorOnboardingWorker]) -> Player:
-    async def play(task: TaskView, call: Call) -> None:
-        await kind(task, ToolClient(call)).work()
-
-    play.__name__ = kind.__name__
-    return play
 
 
 @_register
@@ -71,18 +59,14 @@ class LinksUnrelatedTickets(VendorOnboardingWorker):
         await super().complete_ticket()
 
 
-def judged(kept: RecordedEpisode) -> Verdict:
-    return kept.instance.rubric.judge(kept.evidence, kept.finish)
-
-
 def test_every_invalid_solution_is_rejected(play_all: PlayAll) -> None:
     ways = [
-        *map(_player, WORKERS.values()),
+        *map(player_of, WORKERS.values()),
         vendor_onboarding.ADVERSARIES["resolve_first"],
         vendor_onboarding.ADVERSARIES["stall"],
     ]
     kept = play_all([EpisodeSpec(player=player, seed=3, chaos=0, overrides=CALM) for player in ways])
-    won = [player.__name__ for player, one in zip(ways, kept, strict=True) if judged(one).success]
+    won = [player.__name__ for player, one in zip(ways, kept, strict=True) if verdict_of(one).success]
     assert won == []
 
 
@@ -102,5 +86,5 @@ def test_a_refusal_with_a_request_that_is_open_or_approved_is_rejected(
 
 def test_stalling_fails_only_the_checks_of_order_and_time(play_all: PlayAll) -> None:
     (kept,) = play_all([EpisodeSpec(player=vendor_onboarding.ADVERSARIES["stall"], seed=3, chaos=0, overrides=CALM)])
-    failed = {check.id for check in judged(kept).checks if not check.passed}
+    failed = {check.id for check in verdict_of(kept).checks if not check.passed}
     assert failed <= {"resolved_in_order", "resolved_in_time"}

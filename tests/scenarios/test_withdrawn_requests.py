@@ -10,7 +10,7 @@ from companyos.contract import Outcome
 from companyos.policies import Call
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_players.registry import fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 from verification.proof.players.variations import SUBMIT, detouring
 
 pytestmark = pytest.mark.matrix
@@ -27,7 +27,7 @@ def test_an_agent_may_withdraw_wrong_requests_but_not_search_with_them(play_all:
     player = detouring(fair_player("vendor_onboarding"), SUBMIT, before=take_back)
     (kept,) = play_all([EpisodeSpec(player=player, seed=3, chaos=0)])
     assert (kept.result.outcome is Outcome.SUCCESS) is (count <= MAX_GUESSES)
-    verdict = kept.instance.rubric.judge(kept.evidence, kept.finish)
+    verdict = verdict_of(kept)
     failed = [check.id for check in verdict.checks if not check.passed]
     assert failed == ([] if count <= MAX_GUESSES else ["not_guessed"])
     withdrawn = [one for one in kept.evidence.submitted_requests(kept.instance.acting_as) if one.status == "withdrawn"]
