@@ -19,7 +19,7 @@ from verification.proof.episode_runner import EpisodeResult, record_episode
 from verification.proof.players.hill_climbing import HillClimber
 from verification.proof.players.late_refresh import is_late_refresh, late_refresher
 from verification.proof.players.oracles import FAIR, steps_of
-from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally, group_tallies, summarize_violations
 from verification.proof.statistics import confidence_interval, mean, most_successes
 
 SUCCESSES = "task-agnostic agents never succeed"
@@ -109,7 +109,7 @@ class Adversaries(Row):
     def details(self, tallies: Sequence[Tally]) -> list[str]:
         """Return one line per player."""
         rows = ["| player | episodes | successes | mean return | highest failing return |", "|---|---|---|---|---|"]
-        for who, group in _by_who([tally for tally in tallies if tally.promise == MEANS]).items():
+        for who, group in group_tallies([tally for tally in tallies if tally.promise == MEANS], "who").items():
             values = [value for tally in group for value in tally.values]
             won = sum(int(tally.notes.get("successes", 0)) for tally in group)
             failing = max(tally.notes.get("failing", float("-inf")) for tally in group)
@@ -129,7 +129,7 @@ class Adversaries(Row):
         """Compare each player's mean return in a scenario with the fair oracle's on the same tasks."""
         gaps: dict[tuple[str, str], float] = {}
         fair = {name: _mean(group) for name, group in _by_scenario(tallies, FAIR).items()}
-        for who in _by_who(tallies):
+        for who in group_tallies(tallies, "who"):
             if who != FAIR:
                 for name, group in _by_scenario(tallies, who).items():
                     if name in fair:
@@ -247,19 +247,8 @@ def _means(scenario: str, who: str, played: Sequence[EpisodeResult]) -> Tally:
     return Tally(promise=MEANS, n=len(played), scenario=scenario, who=who, values=values, notes=notes)
 
 
-def _by_who(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
-    groups: dict[str, list[Tally]] = {}
-    for tally in tallies:
-        groups.setdefault(tally.who, []).append(tally)
-    return groups
-
-
 def _by_scenario(tallies: Sequence[Tally], who: str) -> dict[str, list[Tally]]:
-    groups: dict[str, list[Tally]] = {}
-    for tally in tallies:
-        if tally.who == who:
-            groups.setdefault(tally.scenario, []).append(tally)
-    return groups
+    return group_tallies([tally for tally in tallies if tally.who == who], "scenario")
 
 
 def _mean(tallies: Sequence[Tally]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_shared.streams import Stream
@@ -103,7 +103,7 @@ class Row(ABC):
 
     def lines(self, scope: Scope, tallies: Sequence[Tally]) -> list[Line]:
         """Return one line per guarantee, in order of first occurrence."""
-        return [self.line(scope, promise, group) for promise, group in group_by_promise(tallies).items()]
+        return [self.line(scope, promise, group) for promise, group in group_tallies(tallies, "promise").items()]
 
     def line(self, scope: Scope, promise: str, tallies: Sequence[Tally]) -> Line:
         """Return the line of one guarantee."""
@@ -121,11 +121,11 @@ class Row(ABC):
         return []
 
 
-def group_by_promise(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
-    """Return tallies by guarantee, in order of first occurrence."""
+def group_tallies(tallies: Iterable[Tally], by: Literal["promise", "scenario", "who"]) -> dict[str, list[Tally]]:
+    """Return tallies by the value of an attribute, in order of first occurrence."""
     groups: dict[str, list[Tally]] = {}
     for tally in tallies:
-        groups.setdefault(tally.promise, []).append(tally)
+        groups.setdefault(getattr(tally, by), []).append(tally)
     return groups
 
 

@@ -19,7 +19,7 @@ from companyos_players.tool_matching import match_tools_by_description
 from companyos_shared.wire.context import Actor, FaultKind
 from verification.proof.bounds import MIN_FIRED, MIN_LOSS
 from verification.proof.episode_runner import RecordedEpisode, record_episode
-from verification.proof.rows.base import Job, Line, Row, Scope, Tally, summarize_violations
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally, group_tallies, summarize_violations
 from verification.proof.sizes import LEVELS
 from verification.proof.statistics import confidence_interval, mean
 
@@ -77,10 +77,10 @@ class Difficulty(Row):
         ladder = [tally for tally in tallies if tally.promise == LADDER]
         if ladder:
             found += [_ladder_line(self, scope, ladder), _loss_line(self, scope, ladder)]
-        decisive = [tally for tally in tallies if tally.promise == DECISIVE]
+        decisive = [one for one in tallies if one.promise == DECISIVE]
         if decisive:
             found.append(self.line(scope, DECISIVE, decisive))
-        costs = [tally for tally in tallies if tally.promise == COSTS]
+        costs = [one for one in tallies if one.promise == COSTS]
         if costs:
             found.append(_costs_line(self, scope, costs))
         fires = [tally for tally in tallies if tally.promise == FIRES]
@@ -97,10 +97,10 @@ class Difficulty(Row):
             for who, levels in curves.items()
         ]
         rows += ["", "| kind | episodes in which it occurred | effect on an agent that ignores it |", "|---|---|---|"]
-        for who, group in sorted(_by_who([tally for tally in tallies if tally.promise == DECISIVE]).items()):
+        for who, group in sorted(group_tallies([one for one in tallies if one.promise == DECISIVE], "who").items()):
             n, won = sum(tally.n for tally in group), sum(len(tally.faults) for tally in group)
             rows.append(f"| {who} | {n} | {n - won} of {n} fail |")
-        for who, group in sorted(_by_who([tally for tally in tallies if tally.promise == COSTS]).items()):
+        for who, group in sorted(group_tallies([one for one in tallies if one.promise == COSTS], "who").items()):
             values = [value for tally in group for value in tally.values]
             if values:
                 low, high = confidence_interval(values)
@@ -221,7 +221,7 @@ def _loss_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
 
 def _costs_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     free = []
-    for who, group in _by_who(tallies).items():
+    for who, group in group_tallies(tallies, "who").items():
         values = [value for tally in group for value in tally.values]
         low, high = confidence_interval(values)
         if low <= 0:
@@ -235,7 +235,7 @@ def _fires_line(row: Row, scope: Scope, tallies: Sequence[Tally]) -> Line:
     """Compare by kind, so that frequent kinds do not hide one that rarely occurs."""
     shares = {
         who: 1 - sum(len(tally.faults) for tally in group) / sum(tally.n for tally in group)
-        for who, group in _by_who(tallies).items()
+        for who, group in group_tallies(tallies, "who").items()
     }
     least = min(sorted(shares), key=lambda who: shares[who])
     seldom = [f"{who} {share:.1%}" for who, share in sorted(shares.items()) if share < MIN_FIRED]
@@ -255,10 +255,3 @@ def _curves(tallies: Sequence[Tally]) -> dict[str, dict[int, list[float]]]:
 def _rises(differences: Sequence[float]) -> bool:
     """Return whether the mean difference is significantly above 0."""
     return bool(differences) and confidence_interval(differences)[0] > 0
-
-
-def _by_who(tallies: Iterable[Tally]) -> dict[str, list[Tally]]:
-    groups: dict[str, list[Tally]] = {}
-    for tally in tallies:
-        groups.setdefault(tally.who, []).append(tally)
-    return groups

@@ -27,7 +27,7 @@ from verification.proof.players.oracles import (
     undisturbed_seed,
     undisturbed_trace,
 )
-from verification.proof.rows.base import Job, Line, Row, Scope, Tally
+from verification.proof.rows.base import Job, Line, Row, Scope, Tally, group_tallies
 
 SUCCEEDS = "both oracles succeed in every instance"
 STEPS = "p99 of the fair oracle's steps <= 70 % of the limit"
@@ -191,10 +191,7 @@ async def _replays(engine: EpisodeEngine, job: Job, oracle_run: RecordedEpisode)
 
 
 def _by_scenario(tallies: Sequence[Tally]) -> dict[str, list[Tally]]:
-    groups: dict[str, list[Tally]] = {}
-    for tally in sorted(tallies, key=lambda item: item.scenario):
-        groups.setdefault(tally.scenario, []).append(tally)
-    return groups
+    return group_tallies(sorted(tallies, key=lambda item: item.scenario), "scenario")
 
 
 def _p99(tallies: Sequence[Tally]) -> float:
