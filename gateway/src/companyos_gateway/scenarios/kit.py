@@ -72,6 +72,7 @@ from companyos_gateway.scenarios.blocks.documents import (
     ApprovalSubject,
     add_document,
     reassign_grants,
+    schedule_inspection,
 )
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
 from companyos_gateway.scenarios.blocks.metrics import (
@@ -365,6 +366,7 @@ __all__ = [
     "rounded_amount",
     "row_path",
     "row_views",
+    "schedule_inspection",
     "set_agent",
     "shown",
     "ticket_status_shown",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
+from companyos_gateway.world.backlog import add_later_comment
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
 from companyos_gateway.world.records import CURRENCY
-from companyos_gateway.world.seed_documents.datahub import RecordRow
+from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 
 
@@ -45,6 +47,21 @@ def reassign_grants(build: BuildContext, person_id: str) -> None:
     for record in build.world.datahub.records:
         if record.kind == "access_grant" and record.fields["person_id"] == person_id:
             record.fields = {**record.fields, "person_id": build.stream.choice(others)}
+
+
+INSPECTION_MINUTES = (120, 960)
+"""Range of office minutes until an inspected record is accepted."""
+
+
+def schedule_inspection(build: BuildContext, record: RecordRow, ticket: TicketRow, comments: Sequence[str]) -> None:
+    """Add a comment in which a colleague announces an inspection of a record, and schedule its acceptance."""
+    world, stream = build.world, build.stream
+    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
+    people = [one for one in world.present(world.today, due_at.date()) if one.id != world.agent_id]
+    record.owner_id = inspector_id = stream.choice(people).id
+    data = {"record_id": record.id, "state": "accepted"}
+    world.datahub.scheduled_events.append(DataHubEvent(due_at=due_at, kind="record", data=data))
+    add_later_comment(world, stream, ticket, author_id=inspector_id, body=stream.choice(comments))
 
 
 TERM_DAYS = 365

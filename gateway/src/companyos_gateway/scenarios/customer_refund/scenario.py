@@ -15,8 +15,6 @@ from companyos_gateway.scenarios.customer_refund.documents import (
 )
 
 TYPE_KEY, FRAUD = "customer_refund", "fraud_suspected"
-INSPECTION_MINUTES = (120, 960)
-"""Range of office minutes until a recorded return is accepted."""
 
 
 class CustomerRefund(kit.DeclaredScenario[Claim]):
@@ -116,17 +114,9 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
 
     def add_events(self, build: kit.BuildContext, facts: Claim, ticket: kit.TaskTicket) -> None:
         """Add a comment that announces an inspection, and schedule the acceptance of the return."""
-        world, stream = build.world, build.stream
-        if facts.variant is not Variant.INSPECTED:
-            return
-        due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
-        people = [one for one in world.present(world.today, due_at.date()) if one.id != world.agent_id]
-        [returned], inspector = facts.returns, stream.choice(people)
-        returned.owner_id = inspector.id
-        data = {"record_id": returned.id, "state": "accepted"}
-        world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
-        body = stream.choice(self.texts()["inspections"])
-        kit.add_later_comment(world, stream, ticket.ticket, author_id=inspector.id, body=body)
+        if facts.variant is Variant.INSPECTED:
+            [returned] = facts.returns
+            kit.schedule_inspection(build, returned, ticket.ticket, self.texts()["inspections"])
 
 
 def _draw_deadlines(facts: Claim, stream: kit.Stream, *, is_late: bool) -> tuple[int, int]:

@@ -12,9 +12,6 @@ LEAD, CONTROLLER, CFO = kit.Role.PROCUREMENT_LEAD, kit.Role.FINANCE_CONTROLLER, 
 STEPS_CENTS = {LEAD: 10_000, CONTROLLER: 50_000, CFO: 200_000}
 """Steps of the limits of priorities in cents, by the role that decides."""
 
-INSPECTION_MINUTES = (120, 960)
-"""Range of office minutes until a recorded receipt is accepted."""
-
 
 class PurchaseOrder(kit.DeclaredScenario[Purchase]):
     """Pay a vendor invoice: match order, receipts and invoice, then get approval, put it on hold, or reject it."""
@@ -118,17 +115,8 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
 
     def add_events(self, build: kit.BuildContext, facts: Purchase, ticket: kit.TaskTicket) -> None:
         """Add a comment that announces an inspection, and schedule the acceptance of the receipt."""
-        world, stream = build.world, build.stream
-        if facts.variant is not Variant.INSPECTED:
-            return
-        due_at = world.company().add_office_minutes(world.started_at, stream.integer(*INSPECTION_MINUTES))
-        people = [one for one in world.present(world.today, due_at.date()) if one.id != world.agent_id]
-        receipt, inspector = facts.receipts[-1], stream.choice(people)
-        receipt.owner_id = inspector.id
-        data = {"record_id": receipt.id, "state": "accepted"}
-        world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
-        body = stream.choice(self.texts()["inspections"])
-        kit.add_later_comment(world, stream, ticket.ticket, author_id=inspector.id, body=body)
+        if facts.variant is Variant.INSPECTED:
+            kit.schedule_inspection(build, facts.receipts[-1], ticket.ticket, self.texts()["inspections"])
 
 
 def _opposite_tolerance(stream: kit.Stream, found: float, tolerance: int) -> int:
