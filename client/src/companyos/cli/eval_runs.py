@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from companyos.cli.connection import Server
-from companyos.cli.tasks import filter_tasks
+from companyos.cli.tasks import read_tasks
 from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, USAGE_ERROR, fail, pluralize
 from companyos.extras import install_command
 
@@ -77,13 +77,7 @@ def select_tasks(
     server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
 ) -> list[TaskInfo]:
     """Return the tasks of a split, or `count` of them."""
-    import asyncio
-
-    async def read() -> list[TaskInfo]:
-        async with server.trainer() as trainer:
-            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
-
-    selected = filter_tasks(asyncio.run(read()), scenario, levels)
+    selected = read_tasks(server, split, scenario, levels)
     return selected if count is None else balanced_sample(selected, count)
 
 

@@ -139,13 +139,7 @@ def _show_all(server: Server, *, as_json: bool) -> None:
 def _browse(
     server: Server, split: str, scenario: str | None, chaos: int | None, count: int | None, *, as_json: bool
 ) -> None:
-    import asyncio
-
-    async def read() -> list[TaskInfo]:
-        async with server.trainer() as trainer:
-            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
-
-    selected = filter_tasks(asyncio.run(read()), scenario, () if chaos is None else (chaos,))
+    selected = read_tasks(server, split, scenario, () if chaos is None else (chaos,))
     if as_json:
         print_json([task.model_dump(mode="json", exclude={"brief"}) for task in selected[:count]])
         return
@@ -157,9 +151,15 @@ def _browse(
     )
 
 
-def filter_tasks(listed: list[TaskInfo], scenario: str | None, levels: Sequence[int]) -> list[TaskInfo]:
-    """Return the listed tasks at these chaos levels, all if there are none; end the command if no task matches."""
-    selected = [task for task in listed if not levels or task.chaos in levels]
+def read_tasks(server: Server, split: str, scenario: str | None, levels: Sequence[int]) -> list[TaskInfo]:
+    """Return the tasks of a split at these chaos levels, all if there are none; end the command if no task matches."""
+    import asyncio
+
+    async def read() -> list[TaskInfo]:
+        async with server.trainer() as trainer:
+            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
+
+    selected = [task for task in asyncio.run(read()) if not levels or task.chaos in levels]
     if not selected:
         fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
     return selected
