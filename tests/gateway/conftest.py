@@ -34,6 +34,13 @@ class NotesGateway:
         body: dict[str, Any] = answer.json()
         return body
 
+    async def begin(self, *notes: str, **options: Any) -> str:
+        """Start an episode, write notes and return its id."""
+        episode = str((await self.reset(**options))["episode_id"])
+        for text in notes:
+            await self.step(episode, "notes_write_note", text=text)
+        return episode
+
     async def post_step(self, episode_id: str, tool_name: str, *, step: int | None = None, **arguments: Any) -> Any:
         body: dict[str, Any] = {"episode_id": episode_id, "action": {"tool_name": tool_name, "arguments": arguments}}
         if step is not None:

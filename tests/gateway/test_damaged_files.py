@@ -77,7 +77,7 @@ async def test_a_damaged_episode_is_quarantined_with_its_databases(
 ) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        damaged, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        damaged, other = [await gateway.begin() for _ in range(2)]
         for episode in (damaged, other):
             await gateway.step(episode, "notes_write_note", text=f"of {episode}")
         folder = gateway.runtime.engine().store.get(damaged).internal_id
@@ -126,8 +126,7 @@ async def test_an_episode_of_a_changed_task_is_restored_with_the_original_task(
 ) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         state = await gateway.state(episode)
     async with open_gateway(NoteKeeping(later=STARTED_AT), data_dir=kept) as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
@@ -145,8 +144,7 @@ async def test_an_interrupted_move_to_quarantine_is_completed(
 ) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
     (manifest,) = (kept / "gateway" / "episodes").glob("*/manifest.json")
     whole = manifest.read_bytes()
     truncate(manifest)
@@ -168,8 +166,7 @@ async def test_an_interrupted_move_to_quarantine_is_completed(
 async def test_unknown_files_and_folders_are_not_changed(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         folder = gateway.runtime.engine().store.get(episode).internal_id
     gateway_dir = kept / "gateway"
     foreign = [
@@ -196,8 +193,7 @@ async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
 ) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         taken = await snapshot(gateway, episode)
         await gateway.step(episode, "notes_write_note", text="two")
     content = (path := kept / "gateway" / "snapshots" / f"{taken}.jsonl").read_bytes()
@@ -216,8 +212,7 @@ async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
 async def test_a_missing_service_database_quarantines_the_episode(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         folder = gateway.runtime.engine().store.get(episode).internal_id
     for path in (tmp_path / "notes" / "episodes" / folder).iterdir():
         path.unlink()
@@ -230,8 +225,7 @@ async def test_a_missing_service_database_quarantines_the_episode(open_gateway: 
 async def quarantined_episode(open_gateway: OpenGateway, kept: Path) -> str:
     """Play an episode and damage its manifest, so that the next start quarantines it; return the internal id."""
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         folder = gateway.runtime.engine().store.get(episode).internal_id
     truncate(kept / "gateway" / "episodes" / folder / "manifest.json")
     return folder
@@ -292,7 +286,7 @@ async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(
 ) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        taken = await snapshot(gateway, (await gateway.reset())["episode_id"])
+        taken = await snapshot(gateway, await gateway.begin())
     truncate(path := kept / "gateway" / "snapshots" / f"{taken}.jsonl")
     async with open_gateway(data_dir=kept) as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()

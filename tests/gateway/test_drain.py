@@ -77,7 +77,7 @@ async def _closed(socket: Socket) -> dict[str, Any]:
 
 
 async def test_while_draining_new_work_is_rejected_and_reads_are_answered(closing: Closing) -> None:
-    episode_id = (await closing.gateway.reset())["episode_id"]
+    episode_id = await closing.gateway.begin()
     await closing.drain.drain()
     for refused in (
         await closing.gateway.post_step(episode_id, "notes_list_notes"),
@@ -91,7 +91,7 @@ async def test_while_draining_new_work_is_rejected_and_reads_are_answered(closin
 
 
 async def test_a_step_in_flight_is_answered_before_the_drain_ends(closing: Closing) -> None:
-    episode_id = (await closing.gateway.reset())["episode_id"]
+    episode_id = await closing.gateway.begin()
     closing.hold()
     step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
     await closing.held.waiting.wait()
@@ -148,7 +148,7 @@ async def test_a_socket_opened_while_draining_is_closed_with_a_service_restart(c
 
 async def test_the_drain_ends_at_its_deadline(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drains, "DRAIN_DEADLINE_S", 0.3)
-    episode_id = (await closing.gateway.reset())["episode_id"]
+    episode_id = await closing.gateway.begin()
     closing.hold()
     step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
     await closing.held.waiting.wait()

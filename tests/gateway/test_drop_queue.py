@@ -13,7 +13,7 @@ import pytest
 from companyos_gateway.engine import drop_queue
 from companyos_gateway.engine.drop_queue import DropQueue
 from companyos_gateway.engine.episode_files import ENDED_PREFIX
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import OpenGateway
 
 MANY = 60
 DEADLINE_S = 5.0
@@ -46,12 +46,6 @@ def _folders(tmp_path: Path) -> list[Path]:
     return list((tmp_path / "notes" / "episodes").glob("*"))
 
 
-async def _start_written_episode(gateway: NotesGateway) -> str:
-    episode = str((await gateway.reset())["episode_id"])
-    await gateway.step(episode, "notes_write_note", text="to be dropped")
-    return episode
-
-
 async def _wait_until_dropped(tmp_path: Path) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while _folders(tmp_path):  # noqa: ASYNC110 - a deleted file notifies nobody
@@ -69,7 +63,7 @@ async def test_episodes_that_end_together_are_dropped_in_batches_of_limited_size
 ) -> None:
     monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)
     async with open_gateway(wrap=drops.wrap) as gateway:
-        episodes = [await _start_written_episode(gateway) for _ in range(MANY)]
+        episodes = [await gateway.begin("to be dropped") for _ in range(MANY)]
         await asyncio.gather(*(gateway.http.delete(f"/v1/episodes/{episode}") for episode in episodes))
         await gateway.runtime.engine().store.remover.flush()
         assert _folders(tmp_path) == []
@@ -80,7 +74,7 @@ async def test_ended_episodes_are_dropped_without_a_further_request(
     open_gateway: OpenGateway, drops: Drops, tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=drops.wrap) as gateway:
-        await gateway.http.delete(f"/v1/episodes/{await _start_written_episode(gateway)}")
+        await gateway.http.delete(f"/v1/episodes/{await gateway.begin('to be dropped')}")
         assert len(_folders(tmp_path)) == 1
         await _wait_until_dropped(tmp_path)
     assert drops.batches == [1]
@@ -90,7 +84,7 @@ async def test_episodes_without_service_calls_are_not_dropped_in_any_service(
     open_gateway: OpenGateway, drops: Drops, tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         await gateway.http.delete(f"/v1/episodes/{episode}")
         await gateway.runtime.engine().store.remover.flush()
         assert list((tmp_path / "kept" / "gateway" / "episodes").iterdir()) == []
@@ -102,7 +96,7 @@ async def test_an_unconfirmed_drop_is_retried_and_the_episode_stays_marked(
 ) -> None:
     monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.05)
     async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
-        episode = await _start_written_episode(gateway)
+        episode = await gateway.begin("to be dropped")
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops.unreachable = True
         assert (await gateway.http.delete(f"/v1/episodes/{episode}")).status_code == 204
@@ -118,7 +112,7 @@ async def test_an_unconfirmed_drop_is_retried_and_the_episode_stays_marked(
 async def test_an_unresponsive_service_is_not_called_for_every_episode(open_gateway: OpenGateway, drops: Drops) -> None:
     async with open_gateway(wrap=drops.wrap) as gateway:
         for _ in range(MANY):
-            await _start_written_episode(gateway)
+            await gateway.begin("to be dropped")
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops.unreachable = True
         began = asyncio.get_running_loop().time()
@@ -133,7 +127,7 @@ async def test_a_shutdown_does_not_wait_for_an_unresponsive_service(
 ) -> None:
     monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)
     async with open_gateway(wrap=drops.wrap) as gateway:
-        episode = await _start_written_episode(gateway)
+        episode = await gateway.begin("to be dropped")
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops.unreachable = True
         await gateway.http.delete(f"/v1/episodes/{episode}")

@@ -40,7 +40,7 @@ def _attributes(span: ReadableSpan) -> dict[str, object]:
 
 
 async def test_log_lines_on_both_sides_of_a_step_name_episode_step_and_trace(log: Log, gateway: NotesGateway) -> None:
-    episode_id = (await gateway.reset())["episode_id"]
+    episode_id = await gateway.begin()
     episode = gateway.runtime.engine().store.get(episode_id)
     await gateway.step(episode_id, "notes_list_notes")
     assert not [line for line in log.lines if line.get("episode")]
@@ -67,14 +67,14 @@ async def test_neither_tokens_nor_arguments_are_logged(log: Log, gateway: NotesG
 
 
 async def test_the_operation_context_is_cleared_after_a_step(gateway: NotesGateway) -> None:
-    await gateway.step((await gateway.reset())["episode_id"], "notes_list_notes")
+    await gateway.step(await gateway.begin(), "notes_list_notes")
     assert current_op() is None
 
 
 async def test_a_span_records_the_result_of_a_step(
     open_gateway: OpenGateway, spans: InMemorySpanExporter, gateway: NotesGateway
 ) -> None:
-    episode_id = (await gateway.reset())["episode_id"]
+    episode_id = await gateway.begin()
     for tool, arguments in (
         ("notes_list_notes", {}),
         ("notes_get_note", {"note_id": 99}),
@@ -118,7 +118,7 @@ async def test_every_trainer_operation_has_a_separate_span(gateway: NotesGateway
 async def test_steps_and_faults_are_counted(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 2): Fault(kind=FaultKind.UNAVAILABLE)}
     async with open_gateway(NoteKeeping(faults=faults)) as gateway:
-        episode_id = (await gateway.reset())["episode_id"]
+        episode_id = await gateway.begin()
         for tool, arguments in (
             ("notes_list_notes", {}),
             ("notes_list_notes", {}),

@@ -29,7 +29,7 @@ async def test_an_empty_reset_draws_a_seed_and_reports_it(gateway: NotesGateway)
 
 
 async def test_an_episode_ends_in_success_with_the_closing_step(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     first = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert first["reward"] == 1.9
     assert first["observation"]["result"]["done_at"] == "2026-03-02T09:10:00Z"
@@ -41,7 +41,7 @@ async def test_an_episode_ends_in_success_with_the_closing_step(gateway: NotesGa
 
 
 async def test_with_explicit_completion_only_finish_ends_it(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset(completion="explicit"))["episode_id"]
+    episode = await gateway.begin(completion="explicit")
     for note_id in (1, 2):
         assert not (await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"]
     last = await gateway.step(episode, "finish", outcome="done", summary="Both are done.")
@@ -50,15 +50,14 @@ async def test_with_explicit_completion_only_finish_ends_it(gateway: NotesGatewa
 
 
 async def test_finishing_before_the_goal_is_met_is_a_failure(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     last = await gateway.step(episode, "finish", outcome="done", summary="All done, honestly.")
     assert (last["done"], last["reward"]) == (True, -5.1)
     assert (await gateway.state(episode))["outcome"] == "failed"
 
 
 async def test_the_closing_step_after_a_collateral_change_is_a_failure(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="mine")
+    episode = await gateway.begin("mine")
     ends = [(await gateway.step(episode, "notes_finish_note", note_id=note_id))["done"] for note_id in (1, 2)]
     assert ends == [False, True]
     assert (await gateway.state(episode))["outcome"] == "failed"
@@ -66,7 +65,7 @@ async def test_the_closing_step_after_a_collateral_change_is_a_failure(gateway: 
 
 async def test_running_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> None:
     async with open_gateway(NoteKeeping(max_steps=2)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         assert not (await gateway.step(episode, "notes_list_notes"))["done"]
         last = await gateway.step(episode, "no_such_tool")
         assert (last["done"], last["reward"]) == (True, -6.1)
@@ -74,7 +73,7 @@ async def test_running_out_of_steps_is_a_failure(open_gateway: OpenGateway) -> N
 
 
 async def test_calls_take_simulated_minutes_by_their_kind(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     read = await gateway.step(episode, "notes_list_notes")
     assert read["observation"]["now"] == "2026-03-02T09:01:00Z"
     write = await gateway.step(episode, "notes_write_note", text="a")
@@ -84,7 +83,7 @@ async def test_calls_take_simulated_minutes_by_their_kind(gateway: NotesGateway)
 
 
 async def test_an_invalid_call_takes_no_time_and_reaches_no_service(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     answer = await gateway.step(episode, "notes_get_note", note_id="one")
     assert answer["observation"]["error"]["error_type"] == "invalid_args"
     assert answer["reward"] == -1.1
@@ -99,7 +98,7 @@ LONG_BODY = '{"tool_name": "notes_write_note", "arguments": {"text": "x", "score
 
 @pytest.mark.parametrize("action", [LONG_ADDRESS, LONG_BODY], ids=["address", "body"])
 async def test_oversized_arguments_are_invalid_not_an_internal_error(gateway: NotesGateway, action: str) -> None:
-    episode_id = (await gateway.reset())["episode_id"]
+    episode_id = await gateway.begin()
     content = f'{{"episode_id": "{episode_id}", "action": {action}}}'
     answer = (await gateway.http.post("/step", content=content)).json()
     assert answer["observation"]["error"]["error_type"] == "invalid_args"
@@ -107,7 +106,7 @@ async def test_oversized_arguments_are_invalid_not_an_internal_error(gateway: No
 
 
 async def test_a_rejection_by_a_service_is_a_step_with_the_problem_in_its_result(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     answer = await gateway.step(episode, "notes_get_note", note_id=9)
     assert answer["observation"]["error"] is None
     assert answer["observation"]["result"]["code"] == "note-not-found"
@@ -116,7 +115,7 @@ async def test_a_rejection_by_a_service_is_a_step_with_the_problem_in_its_result
 
 async def test_scheduled_events_occur_while_the_agent_waits(open_gateway: OpenGateway) -> None:
     async with open_gateway(NoteKeeping(later=STARTED_AT + timedelta(minutes=30))) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
         waited = await gateway.step(episode, "wait", minutes=29)
         assert waited["observation"]["result"] == {"waited_minutes": 29}
@@ -126,7 +125,7 @@ async def test_scheduled_events_occur_while_the_agent_waits(open_gateway: OpenGa
 
 
 async def test_wait_can_end_at_the_next_working_morning(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     waited = await gateway.step(episode, "wait", until="next_working_morning")
     assert waited["observation"]["now"] == "2026-03-03T09:00:00Z"
 
@@ -137,7 +136,7 @@ async def test_a_planned_fault_costs_one_step_and_is_never_resent(open_gateway: 
         ("finish_note", 2): Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT),
     }
     async with open_gateway(NoteKeeping(faults=faults)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         limited = await gateway.step(episode, "notes_finish_note", note_id=1)
         assert limited["reward"] == -0.1
         assert limited["observation"]["result"]["status"] == 429
@@ -149,7 +148,7 @@ async def test_a_planned_fault_costs_one_step_and_is_never_resent(open_gateway: 
 
 
 async def test_an_internal_error_ends_the_episode_without_a_penalty(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     answer = await gateway.step(episode, "notes_break_things")
     assert (answer["done"], answer["reward"]) == (True, 0.0)
     assert answer["observation"]["error"]["message"].startswith("infra-error")
@@ -158,7 +157,7 @@ async def test_an_internal_error_ends_the_episode_without_a_penalty(gateway: Not
 
 
 async def test_evidence_that_does_not_fold_is_an_infra_error(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     await gateway.step(episode, "notes_finish_note", note_id=1)
     session = gateway.service.state.episodes._open[gateway.runtime.engine().store.get(episode).internal_id]
     for (name,) in session.db.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").all():
@@ -176,7 +175,7 @@ async def test_the_rows_of_services_that_received_writes_are_checked_at_the_end(
 ) -> None:
     calls: list[str] = []
     async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         await gateway.step(episode, tool, **({"text": "a"} if digests else {}))
         answer = await gateway.step(episode, "finish", outcome="done", summary="It is done.")
     assert answer["done"]
@@ -188,8 +187,7 @@ async def test_the_services_of_a_restored_snapshot_are_checked_at_the_end_of_the
 ) -> None:
     calls: list[str] = []
     async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="a")
+        episode = await gateway.begin("a")
         taken = (await gateway.http.post(f"/v1/episodes/{episode}/snapshots")).json()["id"]
         await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
         await gateway.step(episode, "notes_list_notes")
@@ -210,28 +208,28 @@ async def test_a_cached_task_is_reset_without_a_service_call(open_gateway: OpenG
 async def test_a_step_makes_one_service_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
     async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         calls.clear()
         await gateway.step(episode, "notes_get_note", note_id=1)
         assert calls == ["/notes/1"]
 
 
 async def test_a_service_that_lost_the_source_gets_the_document_again(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     for template in (gateway.service.state.episodes._folder / "templates").rglob("*.db"):
         template.unlink()
     assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
 
 
 async def test_two_episodes_of_one_task_are_isolated(gateway: NotesGateway) -> None:
-    one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
+    one, other = [await gateway.begin() for _ in range(2)]
     await gateway.step(one, "notes_write_note", text="only mine")
     listed = await asyncio.gather(*(gateway.step(episode, "notes_list_notes") for episode in (one, other)))
     assert [len(answer["observation"]["result"]) for answer in listed] == [3, 2]
 
 
 async def test_a_repeated_last_step_gets_the_same_response(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     first = await gateway.post_step(episode, "notes_write_note", step=1, text="a")
     again = await gateway.post_step(episode, "notes_write_note", step=1, text="a")
     assert again.json() == first.json()
@@ -244,7 +242,7 @@ async def test_a_repeated_last_step_gets_the_same_response(gateway: NotesGateway
 async def test_calls_of_one_episode_are_queued_up_to_a_limit(open_gateway: OpenGateway) -> None:
     gate = asyncio.Event()
     async with open_gateway(wrap=lambda inner: _Gated(inner, gate)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         calls = [
             asyncio.create_task(gateway.post_step(episode, "notes_write_note", text=str(n)))
             for n in range(MAX_QUEUED_CALLS + 3)
@@ -258,7 +256,7 @@ async def test_calls_of_one_episode_are_queued_up_to_a_limit(open_gateway: OpenG
 
 
 async def test_a_task_toolset_lists_and_accepts_only_its_tools(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset(toolset="task"))["episode_id"]
+    episode = await gateway.begin(toolset="task")
     offered = (await gateway.http.get("/v1/tools", params={"episode_id": episode})).json()
     assert [tool["name"] for tool in offered] == ["notes_list_notes", "notes_finish_note", "wait", "finish"]
     answer = await gateway.step(episode, "notes_write_note", text="a")
@@ -266,7 +264,7 @@ async def test_a_task_toolset_lists_and_accepts_only_its_tools(gateway: NotesGat
 
 
 async def test_an_episode_is_rendered_as_readable_text(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     await gateway.step(episode, "notes_finish_note", note_id=1)
     shown = (await gateway.http.get("/render", params={"episode_id": episode})).json()
     assert shown["steps"] == [
@@ -278,7 +276,7 @@ async def test_an_episode_is_rendered_as_readable_text(gateway: NotesGateway) ->
 
 
 async def test_the_unit_scale_with_the_terminal_reward_only_pays_exactly_one(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset(reward_scale="unit", shaping="none"))["episode_id"]
+    episode = await gateway.begin(reward_scale="unit", shaping="none")
     assert (await gateway.step(episode, "notes_finish_note", note_id=1))["reward"] == 0.0
     assert (await gateway.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0
 

@@ -205,7 +205,7 @@ async def test_a_missing_query_argument_is_named(gateway: NotesGateway) -> None:
 
 @pytest.mark.parametrize("action", [{}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}, {"type": "dance"}])
 async def test_an_invalid_action_is_not_a_step(gateway: NotesGateway, action: dict[str, object]) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     answer = await gateway.http.post("/step", json={"episode_id": episode, "action": action})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-action")
     assert (await gateway.state(episode))["step_count"] == 0

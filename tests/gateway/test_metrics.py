@@ -36,13 +36,13 @@ async def figures_of(http: httpx.AsyncClient) -> Figures:
 async def test_steps_resets_faults_and_ends_are_counted_by_result(open_gateway: OpenGateway) -> None:
     faults = {("list_notes", 2): Fault(kind=FaultKind.RATE_LIMITED)}
     async with open_gateway(NoteKeeping(faults=faults)) as gateway:
-        episode_id = (await gateway.reset())["episode_id"]
+        episode_id = await gateway.begin()
         await gateway.step(episode_id, "notes_list_notes")
         await gateway.step(episode_id, "notes_list_notes")
         await gateway.step(episode_id, "notes_get_note", note_id=99)
         await gateway.step(episode_id, "nothing")
         await gateway.step(episode_id, "notes_break_things")
-        other = (await gateway.reset())["episode_id"]
+        other = await gateway.begin()
         await gateway.step(other, "finish", outcome="done", summary="")
         await gateway.http.post("/reset", json={"scenario": "nowhere"})
         metrics = await figures_of(gateway.http)
@@ -63,7 +63,7 @@ async def test_steps_resets_faults_and_ends_are_counted_by_result(open_gateway: 
 async def test_gauges_show_current_values(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
-        plain = (await gateway.reset())["episode_id"]
+        plain = await gateway.begin()
         await gateway.http.post(f"/v1/episodes/{plain}/snapshots")
         metrics = await figures_of(gateway.http)
         assert metrics["companyos_episodes_live", ()] == 2
@@ -84,13 +84,13 @@ def leaks(metrics: Figures) -> dict[str, float]:
 async def test_without_a_leak_the_gauges_are_zero(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset()
-        await gateway.step((await gateway.reset())["episode_id"], "notes_list_notes")
+        await gateway.step(await gateway.begin(), "notes_list_notes")
         assert set(leaks(await figures_of(gateway.http)).values()) == {0}
     assert {"gateway_folders", "sessions", "sockets", "held_episodes"} <= set(leaks(await figures_of(gateway.http)))
 
 
 async def test_a_leak_is_reported(gateway: NotesGateway) -> None:
-    episode_id = (await gateway.reset())["episode_id"]
+    episode_id = await gateway.begin()
     assert gateway.runtime.data_dir is not None
     (gateway.runtime.data_dir / "gateway" / "episodes" / f"n1-{0:024}").mkdir()
     gateway.runtime.engine().store.hold(gateway.runtime.engine().store.get(episode_id), object())

@@ -52,8 +52,7 @@ async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
     open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=hold) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         taking = gateway.http.post(f"/v1/episodes/{episode}/snapshots")
         answer = await _while_held(held, taking, gateway.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
@@ -66,8 +65,7 @@ async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
     open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
 ) -> None:
     async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         restoring = restore(gateway, episode, await snapshot(gateway, episode))
         answer = await _while_held(held, restoring, gateway.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
@@ -92,7 +90,7 @@ async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after
 
 async def test_concurrent_snapshots_respect_the_limit(open_gateway: OpenGateway, hold: Any, held: list[Held]) -> None:
     async with open_gateway(wrap=hold, max_snapshots=1) as gateway:
-        first, second = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        first, second = [await gateway.begin() for _ in range(2)]
         await gateway.step(first, "notes_write_note", text="first")
         await gateway.step(second, "notes_write_note", text="second")
         one, other = (gateway.http.post(f"/v1/episodes/{episode}/snapshots") for episode in (first, second))

@@ -55,7 +55,7 @@ class Held(httpx.AsyncBaseTransport):
 async def test_an_episode_is_recovered_unchanged(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         for tool, arguments in _SOME_STEPS:
             await gateway.step(episode, tool, **arguments)
         state, output = await gateway.state(episode), await evidence(gateway, episode)
@@ -74,7 +74,7 @@ async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(
     fault = Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7)
     scenario, kept = NoteKeeping(faults={("list_notes", 1): fault}), tmp_path / "kept"
     async with open_gateway(scenario, data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         limited = await gateway.step(episode, "notes_list_notes")
         assert limited["observation"]["result"]["retry_after_s"] == 7
         output = await evidence(gateway, episode)
@@ -90,8 +90,7 @@ async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, 
         return transports[-1]
 
     async with open_gateway(data_dir=kept, wrap=lossy) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         transports[0].loses = True
         cut_off = asyncio.create_task(gateway.post_step(episode, "notes_write_note", step=2, text="two"))
         await transports[0].lost.wait()
@@ -106,8 +105,7 @@ async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, 
 async def test_a_truncated_line_at_the_end_of_a_journal_is_removed(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
     journal = next((kept / "gateway" / "episodes").rglob("*.jsonl"))
     with journal.open("ab") as file:
         file.write(b'{"intent": {"step": 2, "to')
@@ -123,7 +121,7 @@ async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(
 ) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         (journal,) = (kept / "gateway" / "episodes").rglob("*.jsonl")
         synced = journal.read_bytes()
         await gateway.step(episode, "notes_write_note", text="one")
@@ -137,7 +135,7 @@ async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(
 async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         taken = await snapshot(gateway, episode)
         whole, cut_off = await fork(gateway, taken, 2), await fork(gateway, taken, 3)
     paths = (kept / "gateway" / "episodes").glob("*/manifest.json")
@@ -155,7 +153,7 @@ async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: O
 async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        lost, found = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        lost, found = [await gateway.begin() for _ in range(2)]
         for episode in (lost, found):
             await gateway.step(episode, "notes_write_note", text="one")
         taken = [await snapshot(gateway, episode) for episode in (lost, found)]
@@ -177,8 +175,7 @@ async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGa
 async def test_an_interrupted_drop_is_completed(open_gateway: OpenGateway, tmp_path: Path, epoch: int) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         taken = await snapshot(gateway, episode)
         if epoch > 1:
             assert (await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})).is_success
@@ -201,8 +198,7 @@ async def test_an_interrupted_snapshot_leaves_no_files(
 
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         monkeypatch.setattr(SnapshotFiles, "write", killed)
         with pytest.raises(KeyboardInterrupt):
             await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
@@ -223,7 +219,7 @@ async def test_a_truncated_snapshot_note_leaves_no_files(
 
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         monkeypatch.setattr(snapshot_files, "write_file", cut_off)
         with pytest.raises(KeyboardInterrupt):
             await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
@@ -233,8 +229,7 @@ async def test_a_truncated_snapshot_note_leaves_no_files(
 
 async def test_without_a_data_folder_no_files_are_left(open_gateway: OpenGateway, tmp_path: Path) -> None:
     async with open_gateway() as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         await snapshot(gateway, episode)
     assert [*(tmp_path / "notes" / "episodes").iterdir(), *(tmp_path / "notes" / "snapshots").iterdir()] == []
 
@@ -254,7 +249,7 @@ async def test_a_kept_episode_is_available_after_every_start_and_never_idle(
 
 async def test_a_step_whose_client_disconnects_is_still_taken(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         engine = gateway.runtime.engine()
         waiting = asyncio.create_task(
             engine.step(engine.store.get(episode), "notes_write_note", {"text": "one"}, number=1)

@@ -78,7 +78,7 @@ async def test_an_added_service_gets_its_tools_and_an_empty_company(tmp_path: Pa
     transport = httpx.ASGITransport(app)
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
         gateway = NotesGateway(http, app, runtime, services["memos"])
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         assert (await gateway.step(episode, "memos_list_notes"))["observation"]["result"] == []
         assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2
         assert (await gateway.step(episode, "memos_write_note", text="a"))["observation"]["result"]["id"] == 1

@@ -60,7 +60,7 @@ async def test_without_the_extra_a_reset_is_rejected_with_the_install_command(
 
 
 async def test_without_the_extra_only_png_rendering_is_unavailable(gateway: NotesGateway, without_extra: None) -> None:
-    episode_id = (await gateway.reset())["episode_id"]
+    episode_id = await gateway.begin()
     picture = await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "png"})
     assert (picture.status_code, picture.json()["code"]) == (409, "browser-missing")
     assert (await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "html"})).status_code == 200
@@ -130,7 +130,7 @@ async def test_screenshots_of_an_episode_are_listed_once_each_and_kept_after_its
     assert (await gateway.http.get(f"{path}/document")).json()["facts"]["screenshots"] == f"{path}/screenshots"
     await gateway.http.delete(f"/v1/episodes/{episode.id}")
     assert (await gateway.http.get(listed[1]["url"])).content == b"form"
-    text = (await gateway.reset())["episode_id"]
+    text = await gateway.begin()
     assert (await gateway.http.get(f"/console/episodes/{text}/document")).json()["facts"]["screenshots"] is None
 
 

@@ -54,7 +54,7 @@ def losing(found: list[Flaky]) -> Callable[[httpx.AsyncBaseTransport], httpx.Asy
 
 async def test_a_write_whose_response_was_lost_is_applied_once(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     async with open_gateway(wrap=losing(flaky)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         flaky[0].sent.clear()
         flaky[0].lose_answers = 2
         answer = await gateway.step(episode, "notes_finish_note", note_id=1)
@@ -66,7 +66,7 @@ async def test_a_write_whose_response_was_lost_is_applied_once(open_gateway: Ope
 async def test_a_settle_whose_response_was_lost_loses_no_change(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     scenario = NoteKeeping(later=STARTED_AT + timedelta(minutes=5))
     async with open_gateway(scenario, wrap=losing(flaky)) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         flaky[0].lose_answers = 1
         await gateway.step(episode, "wait", minutes=10)
         await gateway.step(episode, "finish", outcome="done", summary="Checked.")
@@ -76,7 +76,7 @@ async def test_a_settle_whose_response_was_lost_loses_no_change(open_gateway: Op
 
 async def test_an_unreachable_service_ends_only_its_episode(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
     async with open_gateway(wrap=losing(flaky), step_timeout_s=0.5) as gateway:
-        one, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        one, other = [await gateway.begin() for _ in range(2)]
         flaky[0].lose_requests = 10_000
         answer = await gateway.step(one, "notes_list_notes")
         assert answer["observation"]["error"]["error_type"] == "execution_error"
@@ -89,7 +89,7 @@ async def test_a_service_that_recovers_within_the_retry_budget_loses_no_step(
     open_gateway: OpenGateway, flaky: list[Flaky]
 ) -> None:
     async with open_gateway(wrap=losing(flaky), step_timeout_s=3.0) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         flaky[0].lose_requests = 1_000_000
         asyncio.get_running_loop().call_later(1.4, setattr, flaky[0], "lose_requests", 0)
         answer = await gateway.step(episode, "notes_finish_note", note_id=1)

@@ -10,7 +10,7 @@ from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 
 async def test_databases_shared_by_deleted_snapshots_and_a_live_episode_are_tracked_once(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     for _ in range(3):
         await gateway.step(episode, "wait", minutes=1)
         await gateway.http.delete(f"/v1/snapshots/{await snapshot(gateway, episode)}")
@@ -19,7 +19,7 @@ async def test_databases_shared_by_deleted_snapshots_and_a_live_episode_are_trac
 
 async def test_databases_of_a_failed_snapshot_are_deleted(open_gateway: OpenGateway, tmp_path: Path) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         first = await snapshot(gateway, episode)
         await gateway.step(episode, "notes_write_note", text="one")
         folder = tmp_path / "kept" / "gateway" / "snapshots"
@@ -36,7 +36,7 @@ async def test_a_socket_that_repeatedly_restores_a_snapshot_has_one_episode(
     open_gateway: OpenGateway,
 ) -> None:
     async with open_gateway(max_episodes=2) as gateway:
-        other = (await gateway.reset())["episode_id"]
+        other = await gateway.begin()
         taken = await snapshot(gateway, other)
         async with connected(gateway.app) as socket:
             for _ in range(4):
@@ -51,7 +51,7 @@ async def test_a_restore_counts_despite_an_unknown_folder_next_to_the_journal(
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         taken = await snapshot(gateway, episode)
         await gateway.step(episode, "notes_write_note", text="one")
         (next((tmp_path / "kept" / "gateway" / "episodes").iterdir()) / "strange").mkdir()
@@ -66,8 +66,7 @@ async def test_databases_that_only_a_recovered_episode_references_are_deleted_wi
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        origin = (await gateway.reset())["episode_id"]
-        await gateway.step(origin, "notes_write_note", text="one")
+        origin = await gateway.begin("one")
         taken = await snapshot(gateway, origin)
         forked = (await fork(gateway, taken))[0]
         await gateway.http.delete(f"/v1/snapshots/{taken}")
@@ -82,8 +81,7 @@ async def test_databases_of_an_episode_restored_from_quarantine_are_kept_until_t
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        origin = (await gateway.reset())["episode_id"]
-        await gateway.step(origin, "notes_write_note", text="one")
+        origin = await gateway.begin("one")
         taken = await snapshot(gateway, origin)
         forked, other = await fork(gateway, taken, count=2)
         await gateway.http.delete(f"/v1/snapshots/{taken}")

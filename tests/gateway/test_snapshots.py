@@ -43,8 +43,7 @@ async def evidence(gateway: NotesGateway, episode: str) -> Any:
 
 
 async def test_a_restored_episode_has_the_state_of_its_snapshot(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="before")
+    episode = await gateway.begin("before")
     before, taken = await gateway.state(episode), await snapshot(gateway, episode)
     await gateway.step(episode, "notes_write_note", text="after")
     answer = await restore(gateway, episode, taken)
@@ -55,8 +54,7 @@ async def test_a_restored_episode_has_the_state_of_its_snapshot(gateway: NotesGa
 
 
 async def test_a_fork_continues_exactly_like_its_origin(gateway: NotesGateway) -> None:
-    origin = (await gateway.reset(chaos=0))["episode_id"]
-    await gateway.step(origin, "notes_write_note", text="before")
+    origin = await gateway.begin("before", chaos=0)
     await gateway.step(origin, "wait", until="next_working_morning")
     forks = await fork(gateway, await snapshot(gateway, origin), 3)
     actions: list[tuple[str, dict[str, Any]]] = [
@@ -76,8 +74,7 @@ async def test_a_fork_continues_exactly_like_its_origin(gateway: NotesGateway) -
 
 
 async def test_forks_are_isolated(gateway: NotesGateway) -> None:
-    origin = (await gateway.reset())["episode_id"]
-    await gateway.step(origin, "notes_write_note", text="before")
+    origin = await gateway.begin("before")
     first, second = await fork(gateway, await snapshot(gateway, origin), 2)
     await gateway.step(first, "notes_write_note", text="first")
     await gateway.step(second, "notes_write_note", text="second")
@@ -94,15 +91,14 @@ async def test_forks_are_isolated(gateway: NotesGateway) -> None:
 
 async def test_a_snapshot_of_an_untouched_episode_calls_no_service(open_gateway: OpenGateway) -> None:
     async with open_gateway() as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         taken = await snapshot(gateway, episode)
         forked = (await fork(gateway, taken))[0]
         assert await texts(gateway, forked) == await texts(gateway, episode)
 
 
 async def test_an_unchanged_database_is_not_copied_again(gateway: NotesGateway, tmp_path: Path) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="before")
+    episode = await gateway.begin("before")
     first = await snapshot(gateway, episode)
     await gateway.step(episode, "notes_list_notes")
     second = await snapshot(gateway, episode)
@@ -116,7 +112,7 @@ async def test_an_unchanged_database_is_not_copied_again(gateway: NotesGateway, 
 
 
 async def test_an_ended_episode_can_be_restored(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
+    episode = await gateway.begin()
     taken = await snapshot(gateway, episode)
     await gateway.step(episode, "finish", outcome="impossible", summary="No.")
     assert (await restore(gateway, episode, taken)).json()["done"] is False
@@ -124,7 +120,7 @@ async def test_an_ended_episode_can_be_restored(gateway: NotesGateway) -> None:
 
 
 async def test_a_snapshot_of_another_reset_is_rejected_as_foreign(gateway: NotesGateway) -> None:
-    episode, other = [(await gateway.reset())["episode_id"] for _ in range(2)]
+    episode, other = [await gateway.begin() for _ in range(2)]
     answer = await restore(gateway, episode, await snapshot(gateway, other))
     assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
     forked = (await fork(gateway, await snapshot(gateway, episode)))[0]
@@ -132,8 +128,7 @@ async def test_a_snapshot_of_another_reset_is_rejected_as_foreign(gateway: Notes
 
 
 async def test_a_reset_can_start_from_a_snapshot(gateway: NotesGateway) -> None:
-    origin = (await gateway.reset())["episode_id"]
-    await gateway.step(origin, "notes_write_note", text="before")
+    origin = await gateway.begin("before")
     output = await gateway.http.get("/render", params={"episode_id": origin, "format": "json"})
     state = {"snapshot": await snapshot(gateway, origin)}
     body = (await gateway.http.post("/reset", json={"injected_state": state, "episode_id": "mine"})).json()
@@ -169,8 +164,7 @@ async def test_a_resume_accepts_no_other_options(gateway: NotesGateway, body: di
 
 
 async def test_snapshots_are_listed_and_deleted(gateway: NotesGateway, tmp_path: Path) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="before")
+    episode = await gateway.begin("before")
     taken = await snapshot(gateway, episode)
     listed = (await gateway.http.get("/v1/snapshots")).json()
     assert [(one["id"], one["episode_id"], one["step"]) for one in listed] == [(taken, episode, 1)]
@@ -191,8 +185,7 @@ async def test_snapshots_are_listed_and_deleted(gateway: NotesGateway, tmp_path:
 async def test_a_database_that_only_a_fork_references_is_deleted_with_the_fork(
     gateway: NotesGateway, tmp_path: Path
 ) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="before")
+    episode = await gateway.begin("before")
     taken = await snapshot(gateway, episode)
     (forked,) = await fork(gateway, taken)
     assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
@@ -204,8 +197,7 @@ async def test_a_database_that_only_a_fork_references_is_deleted_with_the_fork(
 
 
 async def test_the_difference_between_two_steps_is_listed_row_by_row(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="one")
+    episode = await gateway.begin("one")
     await gateway.step(episode, "notes_finish_note", note_id=1)
     whole = (await gateway.http.get(f"/v1/episodes/{episode}/diff")).json()
     rows = whole["services"]["notes"]["notes"]
@@ -219,8 +211,7 @@ async def test_the_difference_between_two_steps_is_listed_row_by_row(gateway: No
 
 
 async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Path) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="canary")
+    episode = await gateway.begin("canary")
     answer = await gateway.http.get(f"/v1/episodes/{episode}/databases/notes")
     assert answer.headers["content-type"] == "application/vnd.sqlite3"
     copied = tmp_path / "copied.db"
@@ -242,8 +233,7 @@ async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Pat
 async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_continues(
     gateway: NotesGateway, tmp_path: Path, damage: Any, code: str
 ) -> None:
-    episode = (await gateway.reset())["episode_id"]
-    await gateway.step(episode, "notes_write_note", text="before")
+    episode = await gateway.begin("before")
     taken = await snapshot(gateway, episode)
     await gateway.step(episode, "notes_write_note", text="after")
     state = await gateway.state(episode)
@@ -261,8 +251,7 @@ async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_co
 @pytest.mark.parametrize("cut", [1, 200])
 async def test_a_truncated_snapshot_file_is_rejected(open_gateway: OpenGateway, tmp_path: Path, cut: int) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="before")
+        episode = await gateway.begin("before")
         taken = await snapshot(gateway, episode)
         path = tmp_path / "kept" / "gateway" / "snapshots" / f"{taken}.jsonl"
         path.write_bytes(path.read_bytes()[:-cut])
@@ -273,7 +262,7 @@ async def test_a_truncated_snapshot_file_is_rejected(open_gateway: OpenGateway, 
 
 async def test_forks_beyond_the_capacity_are_rejected_and_none_is_created(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=3) as gateway:
-        episode = (await gateway.reset())["episode_id"]
+        episode = await gateway.begin()
         taken = await snapshot(gateway, episode)
         answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={"count": 3})
         assert (answer.status_code, answer.json()["code"]) == (503, "at-capacity")

@@ -46,7 +46,7 @@ async def test_the_steps_in_a_service_are_limited(open_gateway: OpenGateway) -> 
         return recorders[0]
 
     async with open_gateway(wrap=wrap) as gateway:
-        episodes = [(await gateway.reset())["episode_id"] for _ in range(CROWD)]
+        episodes = [await gateway.begin() for _ in range(CROWD)]
         seen = await asyncio.gather(
             *(gateway.step(episode, "notes_write_note", text="in time") for episode in episodes)
         )
@@ -66,7 +66,7 @@ async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken
         return recorders[0]
 
     async with open_gateway(wrap=wrap) as gateway:
-        first, second = [(await gateway.reset())["episode_id"] for _ in range(2)]
+        first, second = [await gateway.begin() for _ in range(2)]
         recorders[0].gateway.clear()
         holding = asyncio.create_task(gateway.step(first, "notes_list_notes"))
         await recorders[0].entered.wait()

@@ -60,8 +60,7 @@ async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        episode = (await gateway.reset())["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one")
         taken = await snapshot(gateway, episode)
         with _in_the_way_of(tmp_path / "kept" / "gateway" / "episodes"):
             refused = [
@@ -97,7 +96,7 @@ async def test_an_invalid_snapshot_is_rejected_and_does_not_prevent_a_start(
     open_gateway: OpenGateway, tmp_path: Path, sources: dict[str, str]
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
-        taken = await snapshot(gateway, (await gateway.reset())["episode_id"])
+        taken = await snapshot(gateway, await gateway.begin())
     folder = tmp_path / "kept" / "gateway" / "snapshots"
     header, _, lines = (folder / f"{taken}.jsonl").read_bytes().partition(b"\n")
     content = json.loads(header)

@@ -88,7 +88,7 @@ async def test_a_task_is_selected_by_split_and_index_or_by_its_id(gateway: Notes
 
 
 async def test_an_episode_without_a_task_has_no_task_id(gateway: NotesGateway) -> None:
-    state = await gateway.state((await gateway.reset(seed=3))["episode_id"])
+    state = await gateway.state(await gateway.begin(seed=3))
     assert (state["task_id"], state["task_set"]) == (None, None)
 
 

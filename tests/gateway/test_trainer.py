@@ -28,7 +28,7 @@ async def test_the_scenarios_are_listed_with_descriptions(gateway: NotesGateway)
 
 
 async def test_the_evidence_of_an_episode_contains_its_task_and_its_end(gateway: NotesGateway) -> None:
-    episode = (await gateway.reset(seed=3))["episode_id"]
+    episode = await gateway.begin(seed=3)
     await gateway.step(episode, "finish", outcome="impossible", summary="No.")
     stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
     kept = gateway.runtime.engine().store.get(episode)
@@ -62,7 +62,7 @@ async def test_the_evidence_of_an_episode_contains_its_task_and_its_end(gateway:
 
 async def test_evidence_is_signed_with_the_published_key_as_clients_store_it(gateway: NotesGateway) -> None:
     key = (await gateway.http.get("/v1/evidence-key")).json()
-    episode = (await gateway.reset(seed=3))["episode_id"]
+    episode = await gateway.begin(seed=3)
     await gateway.step(episode, "finish", outcome="impossible", summary='Impossible: "café", 1e3.')
     response = await gateway.http.get(f"/v1/episodes/{episode}/evidence")
     stored = TypeAdapter(dict[str, Any]).validate_json(response.content)
@@ -77,7 +77,7 @@ async def test_evidence_from_before_a_restart_verifies_with_the_key_after_it(
     open_gateway: OpenGateway, tmp_path: Path
 ) -> None:
     async with open_gateway(data_dir=tmp_path / "data") as gateway:
-        episode = (await gateway.reset(seed=3))["episode_id"]
+        episode = await gateway.begin(seed=3)
         stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
     async with open_gateway(data_dir=tmp_path / "data") as gateway:
         key = (await gateway.http.get("/v1/evidence-key")).json()["public_key"]
@@ -98,8 +98,7 @@ async def test_the_database_of_an_episode_is_kept_only_if_configured(
     open_gateway: OpenGateway, tmp_path: Path, keep: bool, left: int
 ) -> None:
     async with open_gateway(keep_episodes=keep) as gateway:
-        episode = (await gateway.reset(seed=3))["episode_id"]
-        await gateway.step(episode, "notes_write_note", text="one")
+        episode = await gateway.begin("one", seed=3)
         folder = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()["folder"]
         assert len(list(tmp_path.glob(f"*/episodes/{folder}/1-*.db"))) == 1
     assert len(list(tmp_path.glob(f"*/episodes/{folder}/1-*.db"))) == left

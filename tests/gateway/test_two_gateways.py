@@ -45,8 +45,7 @@ def service(tmp_path: Path) -> FastAPI:
 
 async def test_a_second_gateway_is_rejected_and_deletes_nothing(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first") as first:
-        episode = (await first.reset())["episode_id"]
-        await first.step(episode, "notes_write_note", text="one")
+        episode = await first.begin("one")
         with pytest.raises(LeaseHeldError, match="COMPANYOS_TAKE_OVER"):
             async with gateway(service, tmp_path / "second"):
                 pass
@@ -57,8 +56,7 @@ async def test_a_second_gateway_is_rejected_and_deletes_nothing(service: FastAPI
 
 async def test_a_replaced_gateway_ends_its_episodes_and_writes_nothing(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first") as first:
-        episode = (await first.reset())["episode_id"]
-        await first.step(episode, "notes_write_note", text="one")
+        episode = await first.begin("one")
         async with gateway(service, tmp_path / "second", take_over=True) as second:
             answer = await first.step(episode, "notes_write_note", text="two")
             assert answer["done"]
@@ -66,16 +64,14 @@ async def test_a_replaced_gateway_ends_its_episodes_and_writes_nothing(service: 
             assert (await first.state(episode))["outcome"] == "infra_error"
             assert (await first.http.get("/readyz")).status_code == 503
             assert (await first.http.post("/reset", json={"scenario": "note_keeping", "seed": 2})).status_code == 503
-            other = (await second.reset())["episode_id"]
-            await second.step(other, "notes_write_note", text="three")
+            await second.begin("three")
             assert (await second.http.get("/readyz")).status_code == 200
         assert service.state.episodes.lease.generation == 2
 
 
 async def test_the_same_gateway_can_restart_at_once(service: FastAPI, tmp_path: Path) -> None:
     async with gateway(service, tmp_path / "first") as first:
-        episode = (await first.reset())["episode_id"]
-        await first.step(episode, "notes_write_note", text="one")
+        episode = await first.begin("one")
     async with gateway(service, tmp_path / "first") as again:
         await again.step(episode, "notes_write_note", text="two")
     assert service.state.episodes.lease.generation == 2

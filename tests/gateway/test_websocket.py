@@ -200,7 +200,7 @@ async def test_a_full_gateway_rejects_connections(open_gateway: OpenGateway) -> 
 async def test_an_ended_episode_frees_its_place_and_its_id(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=1) as gateway:
         for _ in range(3):
-            episode = (await gateway.reset(episode_id="again"))["episode_id"]
+            episode = await gateway.begin(episode_id="again")
             await gateway.step(episode, "finish", outcome="done", summary="No.")
         assert len(_store(gateway)) == 1
 

@@ -11,6 +11,7 @@ import pytest
 from companyos.contract import Outcome, ResetOptions
 from companyos.policies import EpisodeOverError, StepView
 from companyos.runner.episode import GIVE_UP
+from companyos_gateway.engine.policy_views import build_step_view
 from companyos_gateway.scenarios import catalogue
 from companyos_players.registry import fair_player
 from tests.scenarios.engine import open_engine
@@ -31,10 +32,7 @@ async def test_an_episode_abandoned_before_its_last_call_fails(scenario: str, is
             if tool == "finish":
                 raise EpisodeOverError
             seen = await engine.step(episode, tool, arguments)
-            error = seen.error.error_type.value if seen.error is not None else None
-            return StepView(
-                result=seen.result, error=error, reward=0.0, done=seen.done, now=seen.now, steps_left=seen.steps_left
-            )
+            return build_step_view(seen)
 
         with suppress(EpisodeOverError):
             await fair_player(scenario)(task_view(engine, episode), call)

@@ -16,6 +16,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.inspection import fetch_page
 from companyos_gateway.engine.journal import entries
+from companyos_gateway.engine.policy_views import build_step_view
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
@@ -67,10 +68,7 @@ async def _refuse(scenario: str, folder: Path, *, pages: bool) -> Outcome | None
             result = seen.result if isinstance(seen.result, dict) else {}
             for service, path in _pages_of(tool, arguments, result) if pages and not episode.done else ():
                 await _open(engine, episode, service, path, arguments)
-            error = seen.error.error_type.value if seen.error is not None else None
-            return StepView(
-                result=seen.result, error=error, reward=0.0, done=seen.done, now=seen.now, steps_left=seen.steps_left
-            )
+            return build_step_view(seen)
 
         with suppress(EpisodeOverError):
             await fair_player(scenario)(task_view(engine, episode), call)
