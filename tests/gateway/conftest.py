@@ -18,6 +18,8 @@ from companyos_gateway.settings import Settings
 from tests.gateway.notes import SERVICE, NoteKeeping
 from verification.in_process import Wrap, in_process_service_client, service_app
 
+TRAINER = "the-trainer's-token"
+
 
 class NotesGateway:
     """HTTP client of the gateway, with its app, its runtime and the service."""
@@ -91,3 +93,11 @@ async def gateway(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
     """Provide a gateway over the notes service."""
     async with open_gateway() as opened:
         yield opened
+
+
+@pytest.fixture
+async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
+    """Provide a gateway that requires tokens, with the trainer as its client."""
+    async with open_gateway(trainer_token=TRAINER) as gateway:
+        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        yield gateway

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx
@@ -21,10 +21,9 @@ from companyos_gateway.page_paths import is_console_path, is_desk_path
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_shared.wire.context import Actor
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import TRAINER, NotesGateway
 from tests.gateway.sockets import connected, handshake
 
-TRAINER = "the-trainer's-token"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 WRONG = (
     "Bearer ",
@@ -58,14 +57,6 @@ def _named(path: str, episode_id: str) -> str:
 
 AGENTS = {(method, _named(path, "watched")) for method, path in AGENT_ROUTES if not is_desk_path(path)}
 STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
-
-
-@pytest.fixture
-async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """Provide a gateway that requires tokens, with the trainer as its client."""
-    async with open_gateway(trainer_token=TRAINER) as gateway:
-        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        yield gateway
 
 
 def _client(gateway: NotesGateway, authorization: str | None = None) -> httpx.AsyncClient:

@@ -12,7 +12,6 @@ import pytest
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 
-TRAINER = "the-trainer's-token"
 LIST: dict[str, Any] = {"action": {"tool_name": "notes_list_notes", "arguments": {}}}
 
 
@@ -194,23 +193,21 @@ async def test_an_ended_episode_is_shown_with_its_outcome(open_gateway: OpenGate
             assert "Unknown tool." in shown
 
 
-async def test_an_agent_sees_only_its_own_episode_and_no_rewards(open_gateway: OpenGateway) -> None:
-    async with open_gateway(trainer_token=TRAINER) as gateway:
-        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        address = await _created(gateway, episode_id="mine")
-        other = await _created(gateway, episode_id="theirs")
-        token = (await gateway.http.get(f"{address}/state")).json()["token"]
-        await _step(gateway, address, "notes_finish_note", note_id=1)
-        transport = httpx.ASGITransport(gateway.app)
-        headers = {"Authorization": f"Bearer {token}"}
-        async with httpx.AsyncClient(transport=transport, base_url="http://g", headers=headers) as agent:
-            shown = (await agent.get(f"{address}/render")).json()
-            texts = [(await agent.get(f"{address}/render", params={"format": form})).text for form in ("ansi", "html")]
-            taken = await agent.post(f"{address}/step", json=LIST)
-            tools = await agent.get(f"{address}/tools")
-            refused = [await agent.get(f"{other}/{resource}") for resource in ("render", "tools")]
-            refused.append(await agent.post(f"{other}/step", json=LIST))
-            closed = [await agent.get(f"{address}/state"), await agent.get(address), await agent.delete(address)]
+async def test_an_agent_sees_only_its_own_episode_and_no_rewards(locked: NotesGateway) -> None:
+    address = await _created(locked, episode_id="mine")
+    other = await _created(locked, episode_id="theirs")
+    token = (await locked.http.get(f"{address}/state")).json()["token"]
+    await _step(locked, address, "notes_finish_note", note_id=1)
+    transport = httpx.ASGITransport(locked.app)
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://g", headers=headers) as agent:
+        shown = (await agent.get(f"{address}/render")).json()
+        texts = [(await agent.get(f"{address}/render", params={"format": form})).text for form in ("ansi", "html")]
+        taken = await agent.post(f"{address}/step", json=LIST)
+        tools = await agent.get(f"{address}/tools")
+        refused = [await agent.get(f"{other}/{resource}") for resource in ("render", "tools")]
+        refused.append(await agent.post(f"{other}/step", json=LIST))
+        closed = [await agent.get(f"{address}/state"), await agent.get(address), await agent.delete(address)]
     hidden = ("total", "outcome", "scenario", "seed", "chaos")
     assert {name: shown[name] for name in hidden} == dict.fromkeys(hidden)
     assert [step["reward"] for step in shown["steps"]] == [None]

@@ -10,12 +10,11 @@ import pytest
 from fastmcp.client.client import CallToolResult
 from mcp.shared.exceptions import McpError
 
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import TRAINER, NotesGateway, OpenGateway
 from tests.gateway.mcp_clients import McpClient, mcp_client
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
 
-TRAINER = "the-trainer's-token"
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("notes_get_note", {"note_id": 99}),
     ("notes_get_note", {"note_id": "one"}),
@@ -186,32 +185,28 @@ async def test_an_unknown_server_is_rejected_with_the_accepted_names(gateway: No
             pass
 
 
-async def test_an_episode_token_selects_its_episode_and_grants_access_to_no_other(open_gateway: OpenGateway) -> None:
-    async with open_gateway(trainer_token=TRAINER) as gateway:
-        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        token = (await gateway.reset(episode_id="mine"))["token"]
-        await gateway.reset(episode_id="theirs")
-        for path in ("/v1/mcp", "/v1/mcp/notes", "/v1/episodes/mine/mcp", "/v1/episodes/mine/mcp/notes"):
-            async with mcp_client(gateway.app, path, token=token) as agent:
-                assert not (await _call(agent, "notes_list_notes")).is_error
-        for path, episode in (("/v1/mcp", "theirs"), ("/v1/episodes/theirs/mcp", None)):
-            with pytest.raises(McpError, match="unknown-episode: Episode not found"):
-                async with mcp_client(gateway.app, path, episode=episode, token=token):
-                    pass
-        async with mcp_client(gateway.app, episode="theirs", token=TRAINER) as trainer:
-            assert (await _call(trainer, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
-        assert (await gateway.state("mine"))["step_count"] == 4
+async def test_an_episode_token_selects_its_episode_and_grants_access_to_no_other(locked: NotesGateway) -> None:
+    token = (await locked.reset(episode_id="mine"))["token"]
+    await locked.reset(episode_id="theirs")
+    for path in ("/v1/mcp", "/v1/mcp/notes", "/v1/episodes/mine/mcp", "/v1/episodes/mine/mcp/notes"):
+        async with mcp_client(locked.app, path, token=token) as agent:
+            assert not (await _call(agent, "notes_list_notes")).is_error
+    for path, episode in (("/v1/mcp", "theirs"), ("/v1/episodes/theirs/mcp", None)):
+        with pytest.raises(McpError, match="unknown-episode: Episode not found"):
+            async with mcp_client(locked.app, path, episode=episode, token=token):
+                pass
+    async with mcp_client(locked.app, episode="theirs", token=TRAINER) as trainer:
+        assert (await _call(trainer, "notes_list_notes")).meta == {"step": 1, "reward": -0.1}
+    assert (await locked.state("mine"))["step_count"] == 4
 
 
-async def test_agents_cannot_call_openenvs_mcp_route(open_gateway: OpenGateway) -> None:
-    async with open_gateway(trainer_token=TRAINER) as gateway:
-        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        token = (await gateway.reset())["token"]
-        for method in ("openenv/session/create", "openenv/session/close", "tools/list", "initialize"):
-            request = {"jsonrpc": "2.0", "id": 1, "method": method}
-            answer = await gateway.http.post("/mcp", json=request, headers={"Authorization": f"Bearer {token}"})
-            assert (answer.status_code, answer.json()["code"]) == (403, "trainer-token-required")
-        assert gateway.app.state.slots.slots_used() == 0
+async def test_agents_cannot_call_openenvs_mcp_route(locked: NotesGateway) -> None:
+    token = (await locked.reset())["token"]
+    for method in ("openenv/session/create", "openenv/session/close", "tools/list", "initialize"):
+        request = {"jsonrpc": "2.0", "id": 1, "method": method}
+        answer = await locked.http.post("/mcp", json=request, headers={"Authorization": f"Bearer {token}"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "trainer-token-required")
+    assert locked.app.state.slots.slots_used() == 0
 
 
 async def test_openenv_sessions_cannot_be_created_at_the_episode_route(gateway: NotesGateway) -> None:

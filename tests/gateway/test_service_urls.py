@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -21,16 +20,7 @@ from tests.contract.conftest import SERVICES
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 
-TRAINER = "the-trainer's-token"
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-async def locked(open_gateway: OpenGateway) -> AsyncIterator[NotesGateway]:
-    """Provide a gateway that requires tokens, with the trainer as its client."""
-    async with open_gateway(trainer_token=TRAINER) as gateway:
-        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
-        yield gateway
 
 
 def _client(gateway: NotesGateway, url: str = "http://g") -> httpx.AsyncClient:
