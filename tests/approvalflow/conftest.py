@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,12 @@ from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import a_seed
 
 Start = Callable[[Seed], Awaitable[ServiceHarness]]
+
+
+async def read_approval(flow: ServiceHarness, request_id: str = "APR-1") -> dict[str, Any]:
+    """Return a request."""
+    found: dict[str, Any] = (await flow.get(f"/approvals/{request_id}")).json()
+    return found
 
 
 @pytest.fixture

@@ -22,30 +22,25 @@ from tests.approvalflow.builders import (
     submission,
     type_row,
 )
-from tests.approvalflow.conftest import Start
+from tests.approvalflow.conftest import Start, read_approval
 
 DAY = 24 * 60
 LARGE = {**FIELDS, "cost_cents": 20_000_000}
-
-
-async def _approval(flow: ServiceHarness, request_id: str = "APR-1") -> dict[str, Any]:
-    found: dict[str, Any] = (await flow.get(f"/approvals/{request_id}")).json()
-    return found
 
 
 async def _decided(start: Start, seed: Seed, **changed: Any) -> dict[str, Any]:
     flow = await start(seed)
     assert (await flow.post("/approvals", json=submission(**changed))).status_code == 201
     await flow.advance(minutes=4 * DAY)
-    return await _approval(flow)
+    return await read_approval(flow)
 
 
 async def test_a_valid_request_is_approved_within_the_time_of_the_approver(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=19)
-    assert (await _approval(flow))["status"] == "pending"
+    assert (await read_approval(flow))["status"] == "pending"
     report = await flow.advance(minutes=41)
-    approval = await _approval(flow)
+    approval = await read_approval(flow)
     assert (approval["status"], approval["version"]) == ("approved", 2)
     assert approval["decisions"] == [
         {
@@ -65,7 +60,7 @@ async def test_polling_does_not_speed_up_a_decision(flow: ServiceHarness) -> Non
     await flow.post("/approvals", json=submission())
     before = await flow.digest()
     for _ in range(20):
-        assert (await _approval(flow))["status"] == "pending"
+        assert (await read_approval(flow))["status"] == "pending"
     assert await flow.digest() == before
 
 
@@ -77,7 +72,7 @@ async def test_the_delay_does_not_depend_on_other_requests(start: Start) -> None
     for flow in (plain, busy):
         await flow.post("/approvals", json=submission())
         await flow.advance(minutes=DAY)
-    assert (await _approval(plain))["decided_at"] == (await _approval(busy, "APR-3"))["decided_at"]
+    assert (await read_approval(plain))["decided_at"] == (await read_approval(busy, "APR-3"))["decided_at"]
 
 
 async def test_a_late_submission_is_decided_the_next_working_morning(flow: ServiceHarness) -> None:
@@ -85,7 +80,7 @@ async def test_a_late_submission_is_decided_the_next_working_morning(flow: Servi
     fresh = {**FIELDS, "score_as_of": "2026-03-06T12:00:00Z"}
     await flow.post("/approvals", json=submission(fields=fresh))
     await flow.advance(minutes=3 * DAY)
-    decided_at = (await _approval(flow))["decided_at"]
+    decided_at = (await read_approval(flow))["decided_at"]
     assert decided_at.startswith("2026-03-09T09:")
 
 
@@ -108,7 +103,7 @@ async def test_an_approver_rejects_a_request_with_a_problem(start: Start, change
 async def test_an_approver_without_authority_rejects(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row(approver_id=CONTROLLER)]))
     await flow.advance(minutes=DAY)
-    assert (await _approval(flow, "APR-40"))["decisions"][0]["reason_code"] == "over_the_limit"
+    assert (await read_approval(flow, "APR-40"))["decisions"][0]["reason_code"] == "over_the_limit"
 
 
 async def test_a_revoked_delegate_rejects(start: Start) -> None:
@@ -116,7 +111,7 @@ async def test_a_revoked_delegate_rejects(start: Start) -> None:
     await flow.post("/approvals", json=submission(approver_id="E-7"))
     assert (await flow.post("/delegations/DEL-1/revocation")).status_code == 200
     await flow.advance(minutes=DAY)
-    assert (await _approval(flow))["decisions"][0]["reason_code"] == "not_entitled"
+    assert (await read_approval(flow))["decisions"][0]["reason_code"] == "not_entitled"
 
 
 async def test_a_planned_rejection_happens_once_and_states_its_reason(start: Start) -> None:
@@ -124,13 +119,13 @@ async def test_a_planned_rejection_happens_once_and_states_its_reason(start: Sta
     flow = await start(a_seed(reactions=[planned]))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)
-    rejected = await _approval(flow)
+    rejected = await read_approval(flow)
     assert rejected["status"] == "rejected"
     assert rejected["decisions"][0]["reason_code"] == "budget_frozen"
     fresh = {**FIELDS, "score_as_of": "2026-03-03T08:00:00Z"}
     await flow.post("/approvals", json=submission(fields=fresh))
     await flow.advance(minutes=DAY)
-    assert (await _approval(flow, "APR-2"))["status"] == "approved"
+    assert (await read_approval(flow, "APR-2"))["status"] == "approved"
 
 
 async def test_a_slow_approver_takes_longer(start: Start) -> None:
@@ -146,7 +141,7 @@ async def test_a_large_amount_is_passed_to_a_second_approver(flow: ServiceHarnes
     seen = set()
     for _ in range(30):
         await flow.advance(minutes=5)
-        approval = await _approval(flow)
+        approval = await read_approval(flow)
         seen.add((approval["status"], approval["approver_id"], approval["decided_at"] is None))
     assert seen == {("pending", CFO, True), ("escalated", CEO, True), ("approved", CEO, False)}
     assert [(found["kind"], found["by"]) for found in approval["decisions"]] == [("approved", CFO), ("approved", CEO)]
@@ -156,7 +151,7 @@ async def test_without_a_second_approver_a_large_amount_is_rejected(start: Start
     row = request_row(requester_id=CEO, fields=LARGE)
     flow = await start(a_seed(requests=[row]))
     await flow.advance(minutes=DAY)
-    approval = await _approval(flow, "APR-40")
+    approval = await read_approval(flow, "APR-40")
     assert (approval["status"], approval["decisions"][0]["reason_code"]) == ("rejected", "no_approver")
 
 
@@ -165,20 +160,20 @@ async def test_an_open_request_expires_at_its_time(start: Start) -> None:
     flow = await start(a_seed(traits=[trait]))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=7199)
-    assert (await _approval(flow))["status"] == "pending"
+    assert (await read_approval(flow))["status"] == "pending"
     await flow.advance(minutes=1)
-    expired = await _approval(flow)
+    expired = await read_approval(flow)
     assert (expired["status"], expired["decided_at"], expired["decisions"]) == ("expired", None, [])
     await flow.advance(minutes=60 * DAY)
-    assert await _approval(flow) == expired
+    assert await read_approval(flow) == expired
 
 
 async def test_a_decided_request_does_not_expire(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=DAY)
-    decided = await _approval(flow)
+    decided = await read_approval(flow)
     await flow.advance(minutes=30 * DAY)
-    assert await _approval(flow) == decided
+    assert await read_approval(flow) == decided
 
 
 async def test_an_ended_request_is_not_decided(flow: ServiceHarness) -> None:
@@ -186,13 +181,13 @@ async def test_an_ended_request_is_not_decided(flow: ServiceHarness) -> None:
     await flow.post("/approvals/APR-1/withdrawal")
     report = await flow.advance(minutes=30 * DAY)
     assert report.changes == []
-    assert (await _approval(flow))["status"] == "withdrawn"
+    assert (await read_approval(flow))["status"] == "withdrawn"
 
 
 async def test_a_colleagues_request_is_decided_too(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row()]))
     report = await flow.advance(minutes=DAY)
-    assert (await _approval(flow, "APR-40"))["status"] == "approved"
+    assert (await read_approval(flow, "APR-40"))["status"] == "approved"
     assert {change.cause for change in report.changes} == {None}
 
 
@@ -202,7 +197,7 @@ async def test_an_approver_who_became_ill_decides_after_the_return(start: Start)
     flow = await start(a_seed(company, traits=[trait]))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=4 * DAY)
-    assert (await _approval(flow))["decided_at"] == "2026-03-05T11:00:00Z"
+    assert (await read_approval(flow))["decided_at"] == "2026-03-05T11:00:00Z"
 
 
 async def test_a_decision_due_at_the_expiry_is_not_made(start: Start) -> None:
@@ -210,13 +205,13 @@ async def test_a_decision_due_at_the_expiry_is_not_made(start: Start) -> None:
     flow = await start(a_seed(traits=[trait], approval_types=[type_row(expires_after_minutes=60)]))
     await flow.post("/approvals", json=submission())
     await flow.advance(minutes=60)
-    assert (await _approval(flow))["status"] == "expired"
+    assert (await read_approval(flow))["status"] == "expired"
 
 
 async def test_an_open_request_of_the_seed_expires(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row(status="info_requested")]))
     await flow.advance(minutes=5 * DAY)
-    assert (await _approval(flow, "APR-40"))["status"] == "expired"
+    assert (await read_approval(flow, "APR-40"))["status"] == "expired"
 
 
 @pytest.mark.parametrize(("amount", "needed"), [(10_000_000, 1), (10_000_001, 2)])

@@ -18,7 +18,7 @@ from tests.approvalflow.builders import (
     reaction_row,
     submission,
 )
-from tests.approvalflow.conftest import Start
+from tests.approvalflow.conftest import Start, read_approval
 
 DAY = 24 * 60
 QUESTION = "Which contract is it?"
@@ -43,12 +43,7 @@ async def _answer(flow: ServiceHarness, answer: str, request_id: str = "APR-1", 
     response = await flow.post(f"/approvals/{request_id}/information", json=body)
     assert response.status_code == 200, response.text
     await flow.advance(minutes=DAY)
-    return await _approval(flow, request_id)
-
-
-async def _approval(flow: ServiceHarness, request_id: str = "APR-1") -> dict[str, Any]:
-    found: dict[str, Any] = (await flow.get(f"/approvals/{request_id}")).json()
-    return found
+    return await read_approval(flow, request_id)
 
 
 @pytest.mark.parametrize("answer", ["CON-12", "It is the Supply Frame contract.", "Sorry, I meant con 12 of course."])
@@ -88,7 +83,7 @@ async def test_a_new_request_gets_the_unanswered_question(start: Start) -> None:
     await _answer(flow, FILLER)
     await flow.post("/approvals", json=submission(fields={**FIELDS, "score_as_of": "2026-03-04T12:00:00Z"}))
     await flow.advance(minutes=DAY)
-    approval = await _approval(flow, "APR-2")
+    approval = await read_approval(flow, "APR-2")
     assert [found["reason"] for found in approval["decisions"]] == [QUESTION]
     assert (await _answer(flow, "CON-12", "APR-2"))["status"] == "approved"
 
@@ -102,14 +97,14 @@ async def test_a_rejected_or_withdrawn_request_does_not_consume_the_question(
     flow = await start(a_seed(reactions=[INFO_REQUEST]))
     await flow.post("/approvals", json=submission(**first))
     await flow.advance(minutes=DAY)
-    assert (await _approval(flow))["status"] == "rejected"
+    assert (await read_approval(flow))["status"] == "rejected"
     await flow.post("/approvals", json=submission(fields=FRESH))
     await flow.advance(minutes=DAY)
-    assert (await _approval(flow, "APR-2"))["status"] == "info_requested"
+    assert (await read_approval(flow, "APR-2"))["status"] == "info_requested"
     await flow.post("/approvals/APR-2/withdrawal")
     await flow.post("/approvals", json=submission(fields={**FIELDS, "score_as_of": "2026-03-04T08:00:00Z"}))
     await flow.advance(minutes=DAY)
-    assert (await _approval(flow, "APR-3"))["status"] == "info_requested"
+    assert (await read_approval(flow, "APR-3"))["status"] == "info_requested"
 
 
 async def test_the_next_planned_decision_follows_the_answered_question(start: Start) -> None:
@@ -136,7 +131,7 @@ async def test_another_approver_repeats_the_question_after_an_escalation(start: 
     await flow.post("/approvals/APR-1/information", json={"answer": FILLER})
     await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
     await flow.advance(minutes=DAY)
-    approval = await _approval(flow)
+    approval = await read_approval(flow)
     assert [found["kind"] for found in approval["decisions"]] == ["info_requested", "escalated", "info_requested"]
     assert approval["decisions"][-1]["by"] == CONTROLLER
 
