@@ -15,7 +15,7 @@ import pytest
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.toolbox import Tool
-from companyos_shared.framework import Service
+from companyos_shared.framework import Service, ServiceError
 from companyos_shared.framework.middleware import OPEN_PATHS
 from companyos_shared.framework.storage import commit
 from companyos_shared.framework.testing import ServiceHarness
@@ -147,7 +147,8 @@ def test_every_argument_has_only_keywords_of_json_schema(tools: list[Tool]) -> N
 def test_operations_have_stable_names_and_short_descriptions(tools: list[Tool]) -> None:
     for tool in tools:
         assert _NAME.match(tool.name), tool.name
-        assert 10 <= len(tool.description) <= 160, (tool.name, tool.description)
+        assert 10 <= len(tool.description) <= 120, (tool.name, tool.description)
+        assert tool.description.endswith("."), (tool.name, tool.description)
         assert "\n" not in tool.description
 
 
@@ -159,6 +160,21 @@ def test_every_error_in_the_manifest_is_a_problem_with_codes(manifest: dict[str,
                 if int(status) >= 400:
                     assert set(response["content"]) == {PROBLEM_MEDIA_TYPE}, (method, path, status)
                     assert response["content"][PROBLEM_MEDIA_TYPE]["examples"], (method, path, status)
+
+
+def test_every_error_is_documented_by_an_operation(service: Service[Any], manifest: dict[str, Any]) -> None:
+    documented = json.dumps(
+        [operation["responses"] for item in manifest["paths"].values() for operation in item.values()]
+    )
+    codes = _error_codes(f"companyos_{service.name}.")
+    assert codes
+    assert [code for code in sorted(codes) if f'"{code}"' not in documented] == []
+
+
+def _error_codes(package: str, kind: type[ServiceError] = ServiceError) -> set[str]:
+    subclasses = kind.__subclasses__()
+    codes = {one.code for one in subclasses if one.__module__.startswith(package)}
+    return codes.union(*(_error_codes(package, one) for one in subclasses))
 
 
 def test_every_operation_with_a_cursor_documents_the_error_of_an_invalid_one(manifest: dict[str, Any]) -> None:
