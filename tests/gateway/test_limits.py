@@ -237,9 +237,10 @@ async def test_a_slow_body_times_out(gateway: NotesGateway, monkeypatch: pytest.
     assert await _standing(gateway) == before
 
 
-async def test_the_size_of_a_body_is_limited_while_it_is_read(gateway: NotesGateway) -> None:
+@pytest.mark.parametrize("path", ["/reset", "/step"])
+async def test_the_size_of_a_body_is_limited_while_it_is_read(gateway: NotesGateway, path: str) -> None:
     endless = [b" " * 1024] * 65
-    received = await _post(gateway, "/step", endless, last=None)
+    received = await _post(gateway, path, endless, last=None)
     assert (received[0]["status"], json.loads(received[1]["body"])["code"]) == (413, "body-too-large")
     assert (b"connection", b"close") in received[0]["headers"]
 
