@@ -8,6 +8,12 @@ from typing import Any
 from companyos_players.player import Json
 from companyos_players.tool_client import ToolClient
 
+_LOOK_UPS = {
+    "vendor_id": ("datahub_get_vendor", "vendor_id", "VEN"),
+    "owner_id": ("datahub_get_person", "person_id", "E"),
+}
+"""The tool that returns the vendor or owner in a column of a record, its argument, and the prefix of ids."""
+
 
 class RecordSkill:
     """Works with DataHub's records."""
@@ -34,6 +40,22 @@ class RecordSkill:
         assert title is not None, "no record is cited"
         rows = await self.find(query=title[1], **filters)
         return [await self.read(row["id"]) for row in rows if row["title"] == title[1]]
+
+    async def find_cited_of(self, column: str, text: str, prefix: str, *, kind: str, state: str) -> Json:
+        """Return the record that a text cites by its id, or by its title and the vendor or owner in a column."""
+        cited = re.search(rf"\b{prefix}-[0-9]+\b", text)
+        if cited:
+            return await self.read(cited[0])
+        tool, argument, id_prefix = _LOOK_UPS[column]
+        named, title = re.search(rf"\b{id_prefix}-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
+        assert title is not None, f"no {kind} is cited"
+        filters = {column: named[0]} if named else {}
+        for row in await self.find(query=title[1], kind=kind, state=state, **filters):
+            if row["title"] == title[1] and (
+                named or (await self.client.call(tool, **{argument: row[column]}))["name"] in text
+            ):
+                return await self.read(row["id"])
+        raise LookupError(f"No {kind} is cited in {text!r}")
 
     async def find_by_value(self, kind: str, value: str, *states: str) -> list[Json]:
         """Return the records of a kind that are in one of the states and have the value in a field."""

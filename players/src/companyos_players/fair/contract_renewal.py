@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 
 from companyos.policies import Call, TaskView
@@ -56,21 +55,7 @@ class ContractRenewalWorker(OrderedApprovalWorker):
     async def find_contract(self) -> Json:
         """Return the contract cited by id, or by title and vendor."""
         text = self.ticket.known["description"]
-        cited = re.search(r"\bCTR-[0-9]+\b", text)
-        if cited:
-            return await self.hub.read(cited[0])
-        vendor, title = re.search(r"\bVEN-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
-        assert title is not None, "no contract is cited"
-        of_vendor = {"vendor_id": vendor[0]} if vendor else {}
-        for row in await self.hub.find(query=title[1], kind="contract", state="active", **of_vendor):
-            if row["title"] == title[1] and (vendor or await self.is_named(row["vendor_id"], text)):
-                return await self.hub.read(row["id"])
-        raise LookupError(f"No contract is cited in {text!r}")
-
-    async def is_named(self, vendor_id: str, text: str) -> bool:
-        """Return whether the text names the vendor."""
-        vendor = await self.client.call("datahub_get_vendor", vendor_id=vendor_id)
-        return vendor["name"] in text
+        return await self.hub.find_cited_of("vendor_id", text, "CTR", kind="contract", state="active")
 
     def of_kind(self) -> list[Json]:
         """Return the vendor's certificates of the required kind."""

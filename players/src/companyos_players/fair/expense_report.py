@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from companyos.policies import Call, TaskView
 from companyos_players import Objection, RecordSkill, ToolClient, Worker
 from companyos_players.player import Json
@@ -27,30 +25,12 @@ class ExpenseReportWorker(Worker):
     async def investigate(self) -> None:
         """Find the records of the report."""
         self.hub = RecordSkill(self.client)
-        first = await self.find_expense()
+        text = self.ticket.known["description"]
+        first = await self.hub.find_cited_of("owner_id", text, "EXP", kind="expense", state="submitted")
         self.expenses = [first]
         while "continued_in" in self.expenses[-1]["fields"]:
             self.expenses.append(await self.hub.read(self.expenses[-1]["fields"]["continued_in"]))
         self.owner: Json = await self.client.call("datahub_get_person", person_id=first["owner_id"])
-
-    async def find_expense(self) -> Json:
-        """Return the record cited by id, or by title and author."""
-        text = self.ticket.known["description"]
-        cited = re.search(r"\bEXP-[0-9]+\b", text)
-        if cited:
-            return await self.hub.read(cited[0])
-        number, title = re.search(r"\bE-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
-        assert title is not None, "no expense is cited"
-        owner = {"owner_id": number[0]} if number else {}
-        for row in await self.hub.find(query=title[1], kind="expense", state="submitted", **owner):
-            if row["title"] == title[1] and (number or await self.is_named(row["owner_id"], text)):
-                return await self.hub.read(row["id"])
-        raise LookupError(f"No expense is cited in {text!r}")
-
-    async def is_named(self, person_id: str, text: str) -> bool:
-        """Return whether the text mentions the person."""
-        person = await self.client.call("datahub_get_person", person_id=person_id)
-        return person["name"] in text
 
     async def answer(self, question: str) -> str:
         """Answer with the cost center or the date of the expense."""
