@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from companyos.enterprise import Enterprise, EnterpriseError
-from tests.client.process_tree import child_processes
+from verification.process_stats import process_tree
 
 pytestmark = pytest.mark.integration
 
@@ -53,7 +53,7 @@ def address(up: subprocess.Popen[str]) -> str:
     raise AssertionError(up.stderr.read() if up.stderr else "")
 
 
-def gone(processes: list[int]) -> bool:
+def gone(processes: set[int]) -> bool:
     deadline = time.monotonic() + GONE_WITHIN_S
     while any(Path(f"/proc/{process}").exists() for process in processes):
         if time.monotonic() > deadline:
@@ -67,7 +67,7 @@ def test_up_serves_until_it_is_stopped_and_leaves_no_process(up: subprocess.Pope
     url = address(up)
     with OPENER.open(f"{url}/health") as answer:
         assert json.load(answer)["status"] == "healthy"
-    below = child_processes(up.pid)
+    below = process_tree(up.pid).keys() - {up.pid}
     assert len(below) == 5  # the gateway, the host of the services, three services
     os.kill(up.pid, signal.SIGINT)
     assert up.wait(GONE_WITHIN_S) == 0
@@ -84,7 +84,7 @@ def test_up_ignores_the_hangup_of_its_terminal_under_nohup(tmp_path: Path) -> No
         with OPENER.open(f"{url}/health") as answer:
             assert json.load(answer)["status"] == "healthy"
         assert process.poll() is None
-        below = child_processes(process.pid)
+        below = process_tree(process.pid).keys() - {process.pid}
         assert len(below) == 5  # the gateway, the host of the services, three services
         process.terminate()
         assert process.wait(GONE_WITHIN_S) == 0
@@ -97,7 +97,7 @@ def test_up_ignores_the_hangup_of_its_terminal_under_nohup(tmp_path: Path) -> No
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 def test_no_process_outlives_a_killed_parent(up: subprocess.Popen[str]) -> None:
     address(up)
-    below = child_processes(up.pid)
+    below = process_tree(up.pid).keys() - {up.pid}
     assert len(below) == 5  # the gateway, the host of the services, three services
     up.kill()
     assert gone(below)
