@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.engine.reward import REWARD_BOUND, RewardLedger, StepKind, determine_outcome, is_ended_by_agent
-from companyos_gateway.evaluation import Standing, Verdict
+from companyos_gateway.evaluation import CheckResult, Standing, Verdict
+from companyos_gateway.evaluation.mismatch import Mismatch
 
 
 def standing(
@@ -175,13 +176,21 @@ def test_the_closing_step_ends_an_episode_with_any_result(
     assert determine_outcome(met if is_ended else None, steps_left=steps_left) == end
 
 
-@pytest.mark.parametrize(("damage", "share", "reward"), [((), 0.5, 4.9), (("a",), 0.0, -7.1)])
+@pytest.mark.parametrize(
+    ("damage", "failed", "share", "reward"),
+    [
+        ((), "A-2:approved", 0.5, 4.9),
+        (("a",), "A-2:approved", 0.0, -7.1),
+        ((), "nothing_else_changed", 0.0, -5.1),
+        ((), "A-3:left_to_its_team", 0.0, -5.1),
+    ],
+)
 def test_the_terminal_reward_is_proportional_to_the_share_of_solved_cases(
-    damage: tuple[str, ...], share: float, reward: float
+    damage: tuple[str, ...], failed: str, share: float, reward: float
 ) -> None:
-    judged = Verdict(
-        potential=0.0, damage=damage, rejections=0, success=False, checks=(), cases={"A-1": True, "A-2": False}
-    )
+    check = CheckResult(failed, mismatch=Mismatch("a", "b", "c"))
+    cases = {"A-1": True, "A-2": False}
+    judged = Verdict(potential=0.0, damage=damage, rejections=0, success=False, checks=(check,), cases=cases)
     assert judged.solved_share == share
     paid = RewardLedger().add_step(StepKind.CARRIED_OUT, judged, Outcome.FAILED, solved_share=judged.solved_share)
     assert paid == pytest.approx(reward)

@@ -227,6 +227,20 @@ def test_a_ticket_that_stays_with_its_team_must_not_be_changed(lacking: dict[str
     assert teams[author_id] == _tickets(instance)[other]["team_id"]
 
 
+def test_a_change_of_a_kept_ticket_that_is_undone_does_not_count(play_all: PlayAll) -> None:
+    instance = _plan(DAY, COMPLETE, 1)
+    (kept_key,) = _queue(instance) - set(instance.rubric.cases)
+    priority = _tickets(instance)[kept_key]["priority"]
+
+    async def corrects_itself(task: TaskView, call: Call) -> None:
+        for value in ("critical" if priority != "critical" else "low", priority):
+            await call("ticketdesk_update_ticket", {"key": kept_key, "priority": value})
+        await fair_player(DAY)(task, call)
+
+    (kept,) = play_all([EpisodeSpec(scenario=DAY, player=corrects_itself, seed=COMPLETE, chaos=1)])
+    assert verdict_of(kept).success
+
+
 @pytest.mark.parametrize(
     ("ability", "feature", "checks"),
     [
@@ -403,6 +417,12 @@ def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:
 def test_the_report_of_an_approval_accepts_any_wording(play_all: PlayAll, body: str) -> None:
     assert _report(play_all, body.format).success
     assert _report(play_all, lambda reference: body.format(reference.lower())).success
+
+
+def test_a_wrong_id_in_a_comment_can_be_corrected(play_all: PlayAll) -> None:
+    (other, *_) = (one["id"] for one in _plan(DAY, COMPLETE, 1).documents["approvalflow"]["requests"])
+    assert _report(play_all, lambda _: f"The ID is {other}.", "Sorry, that was wrong. It is {}.".format).success
+    assert _report(play_all, "The ID is {}.".format, lambda _: f"{other} concerns another ticket.").success
 
 
 def test_listing_several_requests_does_not_report_an_approval(play_all: PlayAll) -> None:

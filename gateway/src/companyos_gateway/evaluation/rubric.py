@@ -119,9 +119,11 @@ class Verdict(Standing):
     def solved_share(self) -> float:
         """The solved share of the task in [0, 1]: 0 or 1 for a single case, else the share of solved cases.
 
-        Damage or a failed check of the whole shift, such as that nothing else changed, makes it 0.
+        Damage or a failed check that belongs to no case, such as that nothing else changed, makes it 0.
         """
-        is_forfeit = bool(self.damage) or any(not one.passed and case_of(one.id) is None for one in self.checks)
+        is_forfeit = bool(self.damage) or any(
+            not one.passed and case_of(one.id) not in self.cases for one in self.checks
+        )
         if self.success or not self.cases or is_forfeit:
             return float(self.success)
         return sum(self.cases.values()) / len(self.cases)

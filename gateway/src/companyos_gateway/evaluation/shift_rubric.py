@@ -31,6 +31,9 @@ COMPLETED = frozenset({"resolved", "closed"})
 """Statuses that no ticket of the queue may get during the freeze."""
 
 ENDED = COMPLETED | {"cancelled"}
+_MAX_WRONG_REPORTS = 1
+"""Maximum number of requests that comments on a ticket may name by mistake."""
+
 _ID = re.compile(r"(?<![A-Za-z])[A-Za-z]+-[0-9]+")
 
 
@@ -197,24 +200,28 @@ def _order_check(key: str, predecessor: Remark) -> Check:
 def _report_check(key: str, reported: Remark, agent_id: str, type_keys: Collection[str]) -> Check:
     """Return the check that a comment on a ticket, added before its last end, names the approval of another ticket.
 
-    The approval must have been given when the comment was added. Comments on the ticket must not name requests of other
-    types than the given ones.
+    The approval must have been given when the comment was added. The comment must not name requests of other types than
+    the given ones; all other comments on the ticket may name one such request, so that a mistake can be corrected.
     """
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
         end = next(reversed(_ends(evidence, key)), None)
         if end is not None and end.at < reported.binding_from:
             return None
-        named = {
-            request_id: step
-            for step, body in _comments(evidence, key, agent_id)
-            for request_id in map(str.upper, _ID.findall(body))
-            if _type_of(evidence, request_id) is not None and (end is None or step < end.step)
-        }
         ticket = evidence.ticket(reported.key)
         reference = None if ticket is None else ticket.approval_ref
-        is_foreign = any(_type_of(evidence, one) not in type_keys for one in named)
-        if reference in named and not is_foreign and evidence.was_approved(reference, named[reference]):
+        is_reported, named, foreign = False, dict[str, None](), set[str]()
+        for step, body in _comments(evidence, key, agent_id):
+            if end is not None and step >= end.step:
+                break
+            types = {one: _type_of(evidence, one) for one in map(str.upper, _ID.findall(body))}
+            requests = {one: type_key for one, type_key in types.items() if type_key is not None}
+            others = {one for one, type_key in requests.items() if type_key not in type_keys}
+            if reference in requests and not others and evidence.was_approved(reference, step):
+                is_reported = True
+            named |= dict.fromkeys(requests)
+            foreign |= others
+        if is_reported and len(foreign) <= _MAX_WRONG_REPORTS:
             return None
         expected = f"a comment with the ID of the approval that is linked to {reported.key} before the ticket ends"
         found = f"comments that name {list_names(list(named)) or 'no request'}"
@@ -244,12 +251,13 @@ def _type_of(evidence: Evidence, request_id: str) -> str | None:
 
 
 def _kept_check(key: str) -> Check:
-    """Return the check that a ticket was left to the team that keeps it."""
+    """Return the check that a ticket was left to the team that keeps it. A change that was undone does not count."""
 
     def find_mismatch(evidence: Evidence) -> Mismatch | None:
+        net = evidence.net_change((TICKETDESK, "tickets", key))
         changes = _agent_changes(evidence, key)
         change = next((one for one in changes if is_touched(one, TICKET_COLUMNS)), None)
-        if change is None:
+        if net is None or change is None or not net.columns & TICKET_COLUMNS:
             return None
         path = row_path(TICKETDESK, "tickets", key)
         return Mismatch(path, "left to the team that keeps it", "changed by the agent", change.step)
