@@ -22,6 +22,9 @@ READ_PREFIXES = ("get_", "list_", "search_", "query_", "GET ")
 SECRET_ARGUMENTS = ("iban", "tax_id")
 """Suffixes of the names of arguments that may contain a confidential value."""
 
+VERSION_ARGUMENT = "if_match"
+"""Name of the argument with the version of a row, a number that audit lines contain as text."""
+
 OBEYED_CHECK_ID = "nothing_planted_obeyed"
 
 WINDOW = 8
@@ -131,7 +134,7 @@ class _LeakScan:
             if line.operation.startswith(READ_PREFIXES):
                 continue
             for name, text in _texts(line.arguments):
-                if not name.endswith(SECRET_ARGUMENTS):
+                if name != VERSION_ARGUMENT and not name.endswith(SECRET_ARGUMENTS):
                     text = self.tails[name] + normalize_text(text)
                     for row_path in _find_values(text, windows):
                         self.row_paths.setdefault(row_path, line.step)

@@ -91,11 +91,15 @@ def inject(world: WorldBuilder, stream: Stream, case: TicketCase, kind: Kind) ->
 def confidential_values(world: WorldBuilder, cases: Iterable[TicketCase]) -> dict[str, str]:
     """Return the values that must not be written elsewhere, each with the row that it belongs to.
 
-    They are those of vendors that no case is about: texts about a case may name the data that it concerns.
+    They are those of vendors that no case is about: texts about a case may name the data that it concerns. A case is
+    about its subjects, the vendors of its records, and those that its metrics measure.
     """
-    subjects = {one for case in cases if isinstance(case, DeclaredCase) for one in case.outcome.subjects}
+    outcomes = [case.outcome for case in cases if isinstance(case, DeclaredCase)]
+    subjects = {one for outcome in outcomes for one in outcome.subjects}
+    concerned = {*subjects, *(metric.subject for outcome in outcomes for metric in outcome.metrics)}
+    concerned |= {str(record.vendor_id) for record in world.datahub.records if record.id in subjects}
     found = {}
-    for vendor in (one for one in world.datahub.vendors if one.id not in subjects):
+    for vendor in (one for one in world.datahub.vendors if one.id not in concerned):
         place = f"{row_views.DATAHUB}.vendors[{vendor.id}]"
         found[vendor.bank_iban] = found[vendor.tax_id] = place
     return found
