@@ -24,6 +24,7 @@ from companyos_gateway.settings import Settings
 from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_players.registry import fair_player
 from companyos_shared.pages import Shell
+from companyos_shared.wire.company import Role
 from tests.scenarios.engine import open_engine
 from tests.scenarios.oracle_traces import seed_of
 from verification.in_process import in_process_service_clients
@@ -107,3 +108,12 @@ async def test_facts_shown_on_a_page_are_known_after_a_fork_and_a_replay(tmp_pat
             seen = await engine.step(episode, "datahub_get_vendor", {"vendor_id": vendor_id})
             seen.result["status"] = "changed by the agent"
             assert not episode.evidence.knew(vendor_id, before=2, status="changed by the agent")
+
+
+async def test_the_page_of_roles_shows_who_holds_each(tmp_path: Path) -> None:
+    async with open_engine(tmp_path) as engine:
+        episode = await engine.reset(ResetOptions(scenario="vendor_onboarding", seed=3, chaos=0))
+        await _open(engine, episode, "datahub", "roles", {})
+        assert all(
+            episode.evidence.knew(role.value, "holders", before=1) for role in Role if role is not Role.TEAM_LEAD
+        )

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from companyos_gateway.evaluation import Evidence
-from companyos_gateway.evaluation.knowledge import IDENTITIES, contains, objects_in
+from companyos_gateway.evaluation.knowledge import contains, objects_in
+from companyos_shared.pages.shown_objects import IDENTITIES
 from companyos_shared.wire.control import Rows
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState

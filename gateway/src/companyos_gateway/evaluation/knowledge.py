@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from companyos_gateway.evaluation.row_views import parse_time
-
-IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id", "role")
-"""Members that identify the entity of an object; the first one that is present counts."""
+from companyos_shared.pages.shown_objects import IDENTITIES
 
 _COMPARED = 8
 """Number of earlier sightings with which a new one is compared."""

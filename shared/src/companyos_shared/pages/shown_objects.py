@@ -10,8 +10,10 @@ from jinja2 import Environment
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id")
-"""Attributes that identify an object; they are reported with its shown attributes."""
+IDENTITIES = ("id", "key", "metric_id", "policy_id", "person_id", "role")
+"""Attributes that identify an object; they are reported with its shown attributes. The first one that is present names
+the entity of an object.
+"""
 
 
 class ShownObjects:
@@ -21,13 +23,16 @@ class ShownObjects:
         self._rows: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def add(self, model: BaseModel, *names: str) -> None:
-        """Add attributes of a model, except those that contain other models, which are added separately."""
+        """Add attributes of a model.
+
+        An attribute that is a model is added separately, and so are those in lists, of which the list has the identity.
+        """
         fields = type(model).model_fields
-        identity = {name: getattr(model, name) for name in IDENTITIES if name in fields}
-        if identity:
+        if identity := _identity(model):
             row = self._rows.setdefault((type(model).__name__, *map(str, identity.values())), identity)
-            shown = {name: getattr(model, name) for name in names if name in fields and name not in row}
-            row.update((name, to_jsonable_python(value)) for name, value in shown.items() if not _has_models(value))
+            for name in names:
+                if name in fields and name not in row and not isinstance(value := getattr(model, name), BaseModel):
+                    row[name] = to_jsonable_python(_without_models(value))
 
     def add_values(self, models: Iterable[BaseModel], **identity: str) -> None:
         """Add models without their own identity, such as earlier values of a metric."""
@@ -40,8 +45,15 @@ class ShownObjects:
         return [row for row in self._rows.values() if row.keys() - IDENTITIES]
 
 
-def _has_models(value: Any) -> bool:
-    return isinstance(value, BaseModel) or (isinstance(value, list | tuple) and any(map(_has_models, value)))
+def _identity(model: BaseModel) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in IDENTITIES if name in type(model).model_fields}
+
+
+def _without_models(value: Any) -> Any:
+    """Return a value in which each model of a list is replaced by its identity."""
+    if isinstance(value, BaseModel):
+        return _identity(value)
+    return [_without_models(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 RENDERED: ContextVar[ShownObjects | None] = ContextVar("RENDERED", default=None)
