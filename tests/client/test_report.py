@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from companyos.contract import (
     Scorecard,
 )
 from companyos.report import Report, build_report
-from companyos.report.figures import affecting_kinds, sign_test, size_of
+from companyos.report.figures import Comparison, affecting_kinds, sign_test, size_of
 from companyos.report.tables import markdown_of, tables_of
 from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
 
@@ -182,6 +183,20 @@ def test_runs_are_compared_on_the_tasks_that_both_played() -> None:
     assert (compared.tasks, compared.only_first, compared.only_second) == (4, 0, 4)
     assert compared.difference == 1.0
     assert compared.p_value == pytest.approx(0.125)
+
+
+def test_the_interval_of_a_comparison_is_clustered_by_scenario() -> None:
+    def compared(scenarios: Callable[[int], str]) -> Comparison:
+        first, second = (
+            [a_record(seed=seed, scenario=scenarios(seed), success=is_second and seed % 2 == 0) for seed in range(8)]
+            for is_second in (False, True)
+        )
+        (found,) = build_report({"a": first, "b": second}).comparisons
+        return found
+
+    apart, together = compared(lambda _: "tiny"), compared(lambda seed: f"tiny-{seed % 2}")
+    assert apart.difference == together.difference == 0.5
+    assert together.high - together.low > apart.high - apart.low
 
 
 def test_runs_without_a_common_task_are_not_compared() -> None:

@@ -58,6 +58,8 @@ def report(
             fail("the runs have no readable episodes", USAGE_ERROR)
         found = build_report(records, faults)
         folders = {name: str(one.path) for name, one in stored.items()}
+        if len(found.subjects) > 1 and not found.comparisons:
+            ERR.print("note: no other policy played a task of the first one, so none is compared", style="yellow")
         if out is None:
             _print(found, folders)
         else:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import comb, sqrt
+from math import comb
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.contract import SHIFT_PREFIX, CompanySize, EpisodeRecord, split_company_size
 from companyos.runner.run_reader import name_of
 from companyos.runner.statistics import (
-    Z_95,
     UsageTotals,
     grouped,
+    half_width,
     has_policy_error,
     pass_ks,
     success_interval,
@@ -272,22 +272,22 @@ def _compare(
     """Compare two subjects on the tasks that both played; return None if there are none.
 
     Tasks of different revisions of the task set are different tasks. The interval is the normal 95 % interval of the
-    mean of paired differences.
+    mean of paired differences, clustered by scenario if that is wider.
     """
     tasks, others = (
         {task_of(trials[0]): trials for trials in grouped(played, task_of)} for played in (reference, records)
     )
-    differences = [
-        _success_share(others[task]) - _success_share(trials)
-        for task, trials in tasks.items()
-        if task in others and len(_revisions([*trials, *others[task]])) < 2
-    ]
+    by_scenario: dict[str, list[float]] = {}
+    for task, trials in tasks.items():
+        if task in others and len(_revisions([*trials, *others[task]])) < 2:
+            difference = _success_share(others[task]) - _success_share(trials)
+            by_scenario.setdefault(trials[0].scenario, []).append(difference)
+    differences = [one for group in by_scenario.values() for one in group]
     count = len(differences)
     if not count:
         return None
     mean = sum(differences) / count
-    spread = sum((one - mean) ** 2 for one in differences) / (count - 1) if count > 1 else 0.0
-    half = Z_95 * sqrt(spread / count)
+    half = max(half_width([[one] for one in differences]), half_width([*by_scenario.values()]))
     worse, better = sum(one < 0 for one in differences), sum(one > 0 for one in differences)
     return Comparison(
         first=first,

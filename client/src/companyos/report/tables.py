@@ -100,7 +100,7 @@ def _comparison_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
             str(one.only_second),
             str(one.only_first),
             f"{100 * one.difference:+.1f}",
-            f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
+            "-" if one.low == one.high else f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
             f"{one.p_value:.3g}",
         )
         for one in comparisons

@@ -105,7 +105,7 @@ def success_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
     trials, successes = len(records), sum(record.success for record in records)
     tasks = len(_units(records))
     low, high = wilson_interval(successes * tasks / trials, tasks)
-    half = _half_width([[float(record.success) for record in cluster] for cluster in _clusters(records)])
+    half = half_width([[float(record.success) for record in cluster] for cluster in _clusters(records)])
     share = successes / trials
     return min(low, max(0.0, share - half)), max(high, min(1.0, share + half))
 
@@ -114,7 +114,7 @@ def return_interval(records: Sequence[EpisodeRecord]) -> tuple[float, float]:
     """Return the normal 95 % interval of the mean return: over tasks, or clustered by scenario if that is wider."""
     mean = sum(record.return_ for record in records) / len(records)
     groupings = (_units(records), _clusters(records))
-    half = max(_half_width([[record.return_ for record in group] for group in grouping]) for grouping in groupings)
+    half = max(half_width([[record.return_ for record in group] for group in grouping]) for grouping in groupings)
     return mean - half, mean + half
 
 
@@ -156,7 +156,7 @@ def _clusters(records: Sequence[EpisodeRecord]) -> list[list[EpisodeRecord]]:
     return scenarios if len(scenarios) > 1 else grouped(records, task_of)
 
 
-def _half_width(clusters: Sequence[Sequence[float]]) -> float:
+def half_width(clusters: Sequence[Sequence[float]]) -> float:
     """Return the half width of the normal 95 % interval of a clustered mean; 0 for one cluster.
 
     The variance is corrected by G / (G - 1) for G clusters.
