@@ -158,6 +158,21 @@ class Crashes:
 
     async def play(self, task, call):
         {}["missing"]
+
+
+class Waits:
+    name = "waits"
+
+    def play(self, task, call):
+        pass
+
+
+class AddsAsWell(Adds):
+    pass
+
+
+class Misnamed(Adds):
+    name = "my agent/v2"
 """
 
 
@@ -173,6 +188,15 @@ def test_eval_imports_a_policy_from_the_current_folder_and_fails_if_it_always_ra
     failed = RUNNER.invoke(app, ["eval", "--policy", "tiny_agents:Adds", "--policy", "tiny_agents:Crashes", *options])
     assert failed.exit_code == 1
     assert "the policy raised KeyError: 'missing' (tiny_agents.py, line 14)" in failed.stderr
+    waited = RUNNER.invoke(app, ["eval", "--policy", "tiny_agents:Waits", *options])
+    assert "play of the policy must be asynchronous: async def play(self, task, call)" in waited.stderr
+    for names, reason in (
+        (["tiny_agents:Adds", "tiny_agents:AddsAsWell"], "policies must have different names; 'adds' is that of two"),
+        (["tiny_agents:Misnamed"], "name must consist of letters, digits, '-', '_' and '.'; got 'my agent/v2'"),
+        (["tiny_agents:x:Star"], "policy tiny_agents:x:Star: "),
+    ):
+        refused = RUNNER.invoke(app, ["eval", *[one for name in names for one in ("--policy", name)], *options])
+        assert (refused.exit_code, reason in refused.stderr) == (2, True), refused.stderr
 
 
 def test_eval_prints_and_stores_overridden_rates(tiny_url: str, tmp_path: Path) -> None:

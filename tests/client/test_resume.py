@@ -114,6 +114,26 @@ async def test_a_run_of_another_model_is_not_resumed(tiny_url: str, tmp_path: Pa
     assert described["policies"]["llm"]["model"] == "m-1"
 
 
+class Quits:
+    """Ends each episode at once."""
+
+    name = "quits"
+
+    async def play(self, task: TaskView, call: Call) -> None:
+        await call("finish", {"outcome": "impossible", "summary": ""})
+
+
+class QuitsDifferently(Quits):
+    """Another class of the same name."""
+
+
+async def test_a_run_of_another_class_is_not_resumed(tiny_url: str, tmp_path: Path) -> None:
+    [plan] = plans_of(3, policy="quits")
+    await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: Quits())
+    with pytest.raises(RunMismatchError, match=r'class of quits was ".*:Quits", now it is ".*:QuitsDifferently"'):
+        await play_all(tiny_url, [plan], out=tmp_path, make_policy=lambda _name: QuitsDifferently(), resume=True)
+
+
 async def test_a_run_of_another_version_is_not_resumed(tiny_url: str, tmp_path: Path) -> None:
     await play_all(tiny_url, plans_of(1), out=tmp_path)
     described = json.loads((tmp_path / "run.json").read_text())

@@ -263,6 +263,8 @@ def _find_policies(given: list[str]) -> tuple[list[str], dict[str, Callable[[], 
                 name, imported[name] = import_policy(one)
         elif (name := one) not in policy_names():
             fail(f"policy must be one of {installed}, or MODULE:CLASS; got {one!r}", USAGE_ERROR)
+        if name in names:
+            fail(f"policies must have different names; {name!r} is that of two", USAGE_ERROR)
         names.append(name)
     return names, imported
 

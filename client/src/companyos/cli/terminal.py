@@ -26,10 +26,10 @@ _ID_CHARS = 24
 _TOKEN_REQUIRED = "token-required:"  # noqa: S105
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-OUT = Console(highlight=False)
+OUT = Console(highlight=False, emoji=False)
 if not OUT.is_terminal:
     OUT.width = max(OUT.width, FILE_WIDTH)
-ERR = Console(stderr=True, highlight=False)
+ERR = Console(stderr=True, highlight=False, emoji=False)
 
 FAILED = 1
 USAGE_ERROR = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -16,6 +17,10 @@ from companyos.policies.policy import Policy
 GROUP = "companyos.policies"
 SCRIPTED = frozenset({"oracle", "worker1", "worker2", "worker3"})
 """Policies of the distribution companyos-players."""
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+"""Pattern of a policy's name, which is part of the names of files."""
 
 
 class UnknownPolicyError(LookupError):
@@ -73,6 +78,8 @@ def import_policy(reference: str) -> tuple[str, Callable[[], Policy]]:
     if not callable(getattr(policy, "play", None)) or not isinstance(name, str):
         got = type(policy).__name__
         raise PolicyImportError(reference, f"must create a policy, with a name and a method play; got {got}")
+    if _NAME.fullmatch(name) is None:
+        raise PolicyImportError(reference, f"name must consist of letters, digits, '-', '_' and '.'; got {name!r}")
     if name in policy_names():
         raise PolicyImportError(reference, f"an installed policy is also named {name!r}")
     return name, factory

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome
 from companyos.errors import ApiError
-from companyos.policies import Policy, ReportsUsage, load_policy
+from companyos.policies import Policy, ReportsUsage, load_policy, policy_names
 from companyos.runner.episode import EpisodePlan, PlayedEpisode, play_episode
 from companyos.runner.run_writer import RunFolder
 from companyos.trainer import Trainer, bearer
@@ -45,7 +45,7 @@ async def play_all(
     ConnectionError before or at the start of an episode. Failures during an episode become its outcome `infra_error`.
     """
     policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
-    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, ReportsUsage)}
+    settings = {name: _settings_of(policy) for name, policy in policies.items()}
     folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
         batch = _Batch(
@@ -69,6 +69,14 @@ async def play_all(
         if isinstance(failure, BaseException):
             raise failure
     return [batch.played[plan] for plan in plans]
+
+
+def _settings_of(policy: Policy) -> Mapping[str, Any]:
+    """Return the settings that a resumed run must share: what the policy reports, or the class of one not installed."""
+    if isinstance(policy, ReportsUsage):
+        return policy.settings
+    kind = type(policy)
+    return {} if policy.name in policy_names() else {"class": f"{kind.__module__}:{kind.__qualname__}"}
 
 
 class _Batch:

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -259,7 +260,10 @@ async def _run_policy(policy: Policy, task: TaskView, call: Call, time_limit_s: 
     """Let the policy play until it returns, the episode ends or its time is up; return the error of the policy."""
     try:
         async with asyncio.timeout(time_limit_s) as limit:
-            await policy.play(task, call)
+            playing: object = policy.play(task, call)
+            if not isawaitable(playing):
+                return "play of the policy must be asynchronous: async def play(self, task, call)"
+            await playing
     except EpisodeOverError:
         pass
     except (EnvironmentFailureError, PolicyUnavailableError):

@@ -84,7 +84,7 @@ def draw_curves(curves: Mapping[str, Curve], file: Path, *, title: str) -> None:
         _draw(successes, curve.successes, policy, number, shift)
     levels = sorted({point.level for curve in curves.values() for point in curve.returns})
     for axes, name in ((returns, "mean return"), (successes, "success")):
-        axes.set(xlabel="chaos level", ylabel=name, xticks=levels)
+        axes.set(xlabel="chaos level", ylabel=name, xticks=levels, xlim=(levels[0] - 0.5, levels[-1] + 0.5))
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     successes.set_ylim(-0.04, 1.04)

@@ -62,7 +62,7 @@ class RunFolder:
         self.kept: dict[EpisodePlan, EpisodeRecord] = {}
         self._folder = folder
         self._order = {plan: place for place, plan in enumerate(plans)}
-        self._settings = {name: dict(values) for name, values in (settings or {}).items()}
+        self._settings = {name: dict(values) for name, values in (settings or {}).items() if values}
         self._is_resumed = resume
         self._written: dict[int, EpisodeRecord] = {}
         self._is_begun = False
