@@ -49,6 +49,13 @@ def test_an_invalid_package_name_is_rejected(name: str, tmp_path: Path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["pydantic", "companyos_gateway", "companyos", "typing_extensions"])
+def test_the_name_of_an_installed_package_is_rejected(name: str, tmp_path: Path) -> None:
+    answer = RUNNER.invoke(app, ["new", "scenario", name, "--dir", str(tmp_path / "new")])
+    assert answer.exit_code == 2
+    assert f"NAME must not be that of an installed package; got '{name}'" in answer.output
+
+
 def test_the_name_of_an_installed_scenario_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = tmp_path / "site" / "acme-1.0.dist-info"
     installed.mkdir(parents=True)

@@ -6,7 +6,7 @@ import keyword
 import re
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import distributions, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -47,6 +47,8 @@ def scenario(
         fail(problem, USAGE_ERROR)
     if _is_installed(name):
         fail(f"a scenario {name} is already installed; choose another NAME", USAGE_ERROR)
+    if is_package(name):
+        fail(f"NAME must not be that of an installed package; got {name!r}", USAGE_ERROR)
     target = folder or Path(name)
     check_empty_folder(target)
     with report_errors():
@@ -71,6 +73,13 @@ def _is_installed(name: str) -> bool:
     folders = (server.submodule_search_locations or ()) if server is not None else ()
     is_built_in = any((Path(folder) / "scenarios" / name / "scenario.py").is_file() for folder in folders)
     return is_built_in or bool(entry_points(group="companyos.scenarios", name=name))
+
+
+def is_package(name: str) -> bool:
+    """Return whether an installed module or distribution has this name."""
+    spec = find_spec(name)
+    names = {re.sub(r"[-_.]+", "_", one.name).lower() for one in distributions()}
+    return name in names or (spec is not None and spec.origin is not None)
 
 
 def write_package(target: Path, name: str) -> None:

@@ -30,7 +30,7 @@ from companyos_gateway.engine.prefetcher import Prefetcher
 from companyos_gateway.engine.progress import RETRY_AFTER
 from companyos_gateway.engine.reset_request import resolve_reset_request
 from companyos_gateway.engine.reward import StepKind, determine_outcome, is_ended_by_agent
-from companyos_gateway.engine.service_client import STALE_GENERATION, ReceivedReport, ServiceCall
+from companyos_gateway.engine.service_client import INVALID_SEED, STALE_GENERATION, ReceivedReport, ServiceCall
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.engine.store import EpisodeStore, find_replaceable
 from companyos_gateway.engine.task_cache import TaskCache
@@ -95,7 +95,9 @@ class EpisodeEngine:
             task = await self.task_cache.task(reset_request.key)
         except InfrastructureError as fault:
             _log.error("%s: %s", reset_request.key, fault)
-            raise ServicesUnavailableError("A service failed to load the task.") from fault
+            is_refused = isinstance(fault, ServiceRefusalError) and fault.code == INVALID_SEED
+            reason = f" {fault}" if is_refused else ""
+            raise ServicesUnavailableError(f"A service failed to load the task.{reason}") from fault
         episode = self.store.open(reset_request, task, find_replaceable(previous, holder))
         if options.prefetch:
             self.prefetcher.plan_after(options)
@@ -308,4 +310,4 @@ def _error_message(fault: Exception) -> str:
         return "infra-error: The step timed out in the environment; the agent did not cause it."
     if isinstance(fault, ServiceRefusalError) and fault.code == STALE_GENERATION:
         return "infra-error: another gateway has taken over the services; the agent did not cause it."
-    return "infra-error: Internal error of the environment; the step was not counted."
+    return "infra-error: Internal error of the environment; the agent did not cause it."

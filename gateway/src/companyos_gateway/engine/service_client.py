@@ -49,6 +49,7 @@ _RESIGN_CODES = frozenset({"call-expired", "call-replayed"})
 _UNKNOWN_SOURCE = "unknown-source"
 _UNKNOWN_BASE = "unknown-base"
 STALE_GENERATION = "stale-generation"
+INVALID_SEED = "invalid-seed"
 _CORRUPT_SOURCE_CODES = frozenset({"source-corrupt", "source-outdated"})
 _SLOW_REQUESTS = (bytes, QuarantineRequest, EntriesRequest)
 """Bodies of slow requests, which have LOAD_DEADLINE_S. A body in bytes is that of a load request."""
@@ -223,9 +224,10 @@ class ServiceClient:
         call = ServiceCall("POST", CONTROL_PREFIX + verb, content)
         response = await self.send(call, context, is_slow=isinstance(body, _SLOW_REQUESTS))
         if response.is_error:
-            code = parse_problem(response.content)[0]
+            code, detail = parse_problem(response.content)
             self._check_source(code)
-            raise self._refusal(f"{self.name}: {verb} returned status {response.status_code}: {code}", response.content)
+            text = f"{self.name}: {verb} returned status {response.status_code}: {code}: {detail}"
+            raise self._refusal(text, response.content)
         return response.content
 
     def _infrastructure_error(self, text: str) -> InfrastructureError:
