@@ -269,7 +269,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     async def _exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._episode_id is not None and message.get("type") != "reset" and not self._is_connected():
-            raise ConnectionError("The connection to the episode was lost; continue with `resume`.")
+            raise ConnectionError("The connection to the episode was lost; call resume() to continue it.")
         try:
             response: dict[str, Any] = await super()._send_and_receive(message)
         except ConnectionClosed as closed:

@@ -128,7 +128,7 @@ def connect_or_start(url: str | None, token: str | None) -> Iterator[Server]:
 
     enterprise = Enterprise(alone=True)
     try:
-        with ERR.status("Starting the gateway and its three services ..."):
+        with ERR.status("Starting the gateway and its services ..."):
             enterprise.start()
             preload_openenv()
             enterprise.wait_until_ready()

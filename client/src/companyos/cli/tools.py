@@ -25,7 +25,7 @@ def tools(
     url: UrlOption = None,
     token: TokenOption = None,
 ) -> None:
-    """List the tools of the three services, or describe one.
+    """List the tools of the services, or describe one.
 
     Examples:
 

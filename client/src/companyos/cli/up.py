@@ -53,7 +53,7 @@ def up(
         bool, typer.Option("--keep-databases", help="Do not delete the databases of finished episodes.")
     ] = False,
 ) -> None:
-    """Start the gateway and its three services on this machine, without Docker.
+    """Start the gateway and its services on this machine, without Docker.
 
     Examples:
 
@@ -81,7 +81,7 @@ def up(
         settings = _settings(kept_episode, keep_databases)
         enterprise = Enterprise(port=port, data_dir=folder, settings=settings, workers=workers)
         try:
-            with ERR.status("Starting the gateway and its three services ..."):
+            with ERR.status("Starting the gateway and its services ..."):
                 enterprise.start()
                 enterprise.wait_until_ready()
                 episode_state = None if kept_episode is None else _read_episode(enterprise.url, kept_episode)
