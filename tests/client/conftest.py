@@ -69,7 +69,10 @@ TOOLS = [
 
 
 class TinyEnvironment(Environment[Any, Any, Any]):
-    """Succeeds if the total equals the seed; the unlisted tool `break` raises an unexpected exception."""
+    """Succeeds if the total equals the seed.
+
+    The unlisted tool `break` raises an unexpected exception, and `fail` ends the episode by an infrastructure error.
+    """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -115,6 +118,9 @@ class TinyEnvironment(Environment[Any, Any, Any]):
                 reward = self._end(Outcome.FAILED)
             case "break":
                 raise RuntimeError("unexpected failure")
+            case "fail":
+                error = ToolError(error_type=ToolErrorType.EXECUTION_ERROR, message="infra-error: Internal error.")
+                reward = self._end(Outcome.INFRA_ERROR)
             case unknown:
                 error = ToolError(error_type=ToolErrorType.TOOL_NOT_FOUND, message=f"No tool is called {unknown!r}.")
         if not state.done and state.step_count == MAX_STEPS:

@@ -172,6 +172,13 @@ async def test_an_internal_server_error_is_an_infra_error(tiny_url: str) -> None
     assert played.episode_id == "tiny-3-1"
 
 
+async def test_an_episode_that_the_environment_ends_by_an_error_names_the_step(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, ("fail", {})))
+    assert (played.record.outcome, played.record.steps) == (Outcome.INFRA_ERROR, 2)
+    assert played.trouble == "step 2: infra-error: Internal error. The log of the gateway has the cause."
+
+
 async def test_an_episode_that_cannot_begin_is_rejected(tiny_url: str) -> None:
     with pytest.raises(ResetRejectedError, match="unknown-scenario"):
         await play_all(tiny_url, [a_plan(scenario="none")])

@@ -340,6 +340,9 @@ def _make_episode(
 ) -> PlayedEpisode:
     if not is_broken and (state is None or not state.done):
         trouble, is_broken = trouble or "the episode has not ended", True
+    if trouble is None and state is not None and state.outcome is Outcome.INFRA_ERROR and log.steps:
+        last = log.steps[-1]
+        trouble = f"step {last.step}: {(last.error or {}).get('message')} The log of the gateway has the cause."
     record = EpisodeRecord.model_validate(
         {
             "scenario": plan.scenario,
