@@ -261,6 +261,15 @@ def test_the_terminal_names_the_reason_and_the_command_that_shows_it(run: Path) 
     assert "Paired comparison" in shown
 
 
+@pytest.mark.parametrize(
+    ("planned", "is_noted"), [(3, True), (2, False), ("3", False), (None, False)], ids=["more", "all", "text", "none"]
+)
+def test_an_incomplete_run_is_mentioned(run: Path, planned: object, is_noted: bool) -> None:
+    (run / "run.json").write_text(json.dumps({"companyos": "1", "episodes": planned, "policies": {}}))
+    code, shown = report(run)
+    assert (code, "note: run has 2 of 3 episodes" in shown) == (0, is_noted)
+
+
 def test_the_command_of_an_example_shows_its_step(run: Path) -> None:
     command = next(line.split() for line in report(run)[1].splitlines() if "companyos view" in line)
     answer = RUNNER.invoke(app, command[1:])

@@ -49,6 +49,7 @@ def report(
 
     preload_openenv()
     from companyos.report import build_report
+    from companyos.runner.run_reader import planned_episodes
 
     with report_errors(), usage_errors():
         stored = _read(runs)
@@ -56,6 +57,8 @@ def report(
         records = {name: one.records for name, one in stored.items()}
         if not any(records.values()):
             fail("the runs have no readable episodes", USAGE_ERROR)
+        for name, one in stored.items():
+            _note_missing(name, len(one.records), planned_episodes(one.path))
         found = build_report(records, faults)
         folders = {name: str(one.path) for name, one in stored.items()}
         if len(found.subjects) > 1 and not found.comparisons:
@@ -68,6 +71,13 @@ def report(
             episodes = pluralize(sum(map(len, records.values())), "episode")
             OUT.print(f"[dim]report on {episodes} in[/] {sanitize(str(out))}", soft_wrap=True)
         report_faults(faults)
+
+
+def _note_missing(run: str, played: int, planned: int | None) -> None:
+    """Print a note if a run is incomplete."""
+    if planned is not None and played < planned:
+        note = f"note: {run} has {played:,} of {planned:,} episodes; continue it with `companyos eval --resume`"
+        ERR.print(sanitize(note), style="yellow", soft_wrap=True)
 
 
 def _read(paths: list[Path]) -> dict[str, StoredRun]:

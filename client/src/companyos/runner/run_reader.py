@@ -30,6 +30,15 @@ class UnreadableRunError(ValueError):
     """Raised for an invalid file of a run; the text contains the file and the reason."""
 
 
+def planned_episodes(folder: Path) -> int | None:
+    """Return the number of episodes that a run was started for, None if it is not known."""
+    try:
+        count = json.loads((folder / RUN).read_bytes())["episodes"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return count if isinstance(count, int) else None
+
+
 @dataclass(frozen=True)
 class RecordLine:
     """A line of `episodes.jsonl`: the record, or the reason why it is invalid."""

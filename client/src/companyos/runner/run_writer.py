@@ -136,7 +136,7 @@ class RunFolder:
             _clear_run(self._folder)
         (self._folder / TRAJECTORIES).mkdir(exist_ok=True)
         (self._folder / EVIDENCE).mkdir(exist_ok=True)
-        manifest = {"companyos": version("companyos"), "policies": self._settings}
+        manifest = {"companyos": version("companyos"), "episodes": len(self._order), "policies": self._settings}
         (self._folder / RUN).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         self._write_records()
 
