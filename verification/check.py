@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from verification.proof.rows import Line, Scope
+    from verification.proof.rows import Job, Line, Scope
 
 ROWS = "ABCFI"
 """Rows of the proof that a single scenario can pass within a minute."""
@@ -36,37 +36,45 @@ def check(
 
     Runs rows A, B, C, F and I of the proof: the oracles succeed, adversaries
     and changed final states do not, nothing hidden is shown, and texts and
-    dates are plausible. It starts no code mutants, which need instances of
+    dates are plausible. The oracles also play the first instance of each
+    variant and of each reason for a refusal. It starts no code mutants, which need instances of
     many scenarios. The exit status is 1 if a line does not hold.
     """
     import time
 
-    from companyos.cli.terminal import OUT, fail, pluralize, report_errors
+    from companyos.cli.terminal import OUT, fail, pluralize, report_errors, sanitize
+    from companyos_gateway.scenarios import catalogue
+    from companyos_gateway.scenarios.catalogue import ScenarioError
     from verification.check_targets import TargetError, find_scenarios
     from verification.proof.process_pool import WorkerLostError
+    from verification.structures import first_seeds
 
     started = time.monotonic()
     with report_errors():
         try:
             scenarios = find_scenarios(target)
-            lines = check_scenarios(scenarios, seeds, processes or os.cpu_count() or 1)
-        except (TargetError, WorkerLostError) as error:
+            structures = {name: first_seeds(catalogue()[name]) for name in scenarios}
+            lines = check_scenarios(structures, seeds, processes or os.cpu_count() or 1)
+        except (TargetError, ScenarioError, WorkerLostError) as error:
             fail(str(error))
     OUT.print(_table(lines))
+    for name, found in structures.items():
+        OUT.print(f"\n{name}: structures played: {sanitize(', '.join(sorted(found)))}")
     broken = [line for line in lines if not line.holds]
     result = f"[red]{pluralize(len(broken), 'line')} of {len(lines)} failed[/]" if broken else "all lines hold"
     OUT.print(f"\n{', '.join(scenarios)}: {result}, {time.monotonic() - started:.0f} s")
     raise typer.Exit(1 if broken else 0)
 
 
-def check_scenarios(scenarios: Sequence[str], seeds: int, processes: int) -> list[Line]:
-    """Run the rows for scenarios and return their lines."""
+def check_scenarios(structures: Mapping[str, Mapping[str, int]], seeds: int, processes: int) -> list[Line]:
+    """Run the rows for scenarios, with the seeds of their structures, and return the lines."""
     from verification.proof.execution import row_lines, run_jobs
     from verification.proof.rows import ROWS as ALL
     from verification.proof.rows.verifier import CODE
 
-    scope = _scope(scenarios, seeds)
+    scope = _scope(list(structures), seeds)
     jobs = [job for letter in ROWS for job in ALL[letter].jobs(scope) if job.part != CODE]
+    jobs += _structure_jobs(scope, structures)
     tallies = run_jobs(jobs, processes)
     return [line for letter in ROWS for line in row_lines(letter, scope, tallies.get(letter, []))]
 
@@ -78,6 +86,18 @@ def _scope(scenarios: Sequence[str], seeds: int) -> Scope:
     from verification.proof.sizes import CHECK
 
     return Scope(scenarios=tuple(scenarios), size=replace(CHECK, oracle_seeds=seeds), first=0)
+
+
+def _structure_jobs(scope: Scope, structures: Mapping[str, Mapping[str, int]]) -> Iterator[Job]:
+    """Yield a job of the oracles for each structure whose seed the scope does not play."""
+    from verification.proof.rows import Job
+    from verification.proof.rows.solvable import ORACLES
+    from verification.structures import STRUCTURE_LEVEL
+
+    played = scope.seeds(scope.size.oracle_seeds)
+    for name, seeds in structures.items():
+        for seed in sorted(set(seeds.values()) - set(played)):
+            yield Job(row="A", part=ORACLES, scope=scope, scenario=name, seed=seed, level=STRUCTURE_LEVEL)
 
 
 def _table(lines: Sequence[Line]) -> object:

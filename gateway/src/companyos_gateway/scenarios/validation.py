@@ -106,7 +106,7 @@ def _names(world: WorldBuilder) -> Iterator[str]:
 
 
 def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) -> None:
-    built_task = _build_task(name, scenario)
+    built_task = build_task(name, scenario, CHECK_SEED)
     for place, brief in _briefs(built_task, folder):
         for problem in brief_problems(brief, built_task.world, built_task.case.ticket_key):
             raise ScenarioError(f"{name}/texts.toml: {place}: {problem}")
@@ -125,13 +125,14 @@ def _briefs(built_task: BuiltTask, folder: Path) -> Iterator[tuple[str, str]]:
     yield f"briefs: {built_task.brief!r}", built_task.brief
 
 
-def _build_task(name: str, scenario: DeclaredScenario[Any]) -> BuiltTask:
+def build_task(name: str, scenario: DeclaredScenario[Any], seed: int) -> BuiltTask:
+    """Build the task of a seed at the level that is checked. Raises ScenarioError, with file and place."""
     try:
-        return scenario.build(CHECK_SEED, profile_for(CHECK_LEVEL), {})
+        return scenario.build(seed, profile_for(CHECK_LEVEL), {})
     except (ChaosError, EntryPointError):
         raise
     except ChecklistError as error:
         raise ScenarioError(f"{name}/texts.toml: {error}") from error
     except (ValueError, LookupError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"{name}/scenario.py: seed {CHECK_SEED} cannot be staged: {reason}") from error
+        raise ScenarioError(f"{name}/scenario.py: seed {seed} cannot be staged: {reason}") from error

@@ -6,22 +6,13 @@ import asyncio
 
 from parking_permit.scenario import SCENARIO, Ground, Variant
 
-from companyos_gateway.chaos import profile_for
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_players.registry import fair_player
 from verification.proof import play
+from verification.structures import STRUCTURE_LEVEL, first_seeds
 
-LEVEL, SEEDS = 2, 500
-
-
-def first_seed(structure: Variant | Ground) -> int:
-    """Return the first seed of an instance with the variant that is not refused, or with the ground."""
-    for seed in range(SEEDS):
-        case = SCENARIO.build(seed, profile_for(LEVEL), {}).case
-        if structure == (case.variant if case.refusal is None else case.refusal.code):
-            return seed
-    raise LookupError(f"no seed below {SEEDS} has {structure}")
+SEEDS = first_seeds(SCENARIO)
 
 
 async def find_unsolved() -> list[str]:
@@ -29,11 +20,14 @@ async def find_unsolved() -> list[str]:
     player, unsolved = fair_player(SCENARIO.name), []
     runtime = GatewayRuntime(Settings(start_timeout_s=120))
     async with runtime.running():
-        for structure in (*Variant, *Ground):
-            seed = first_seed(structure)
-            result = await play(runtime.engine(), SCENARIO.name, "fair", player, seed=seed, chaos=LEVEL)
+        for structure, seed in SEEDS.items():
+            result = await play(runtime.engine(), SCENARIO.name, "fair", player, seed=seed, chaos=STRUCTURE_LEVEL)
             unsolved += [] if result.success else [f"{structure}: {result.place}"]
     return unsolved
+
+
+def test_every_structure_occurs() -> None:
+    assert SEEDS.keys() == {*Variant, *(f"refused: {ground}" for ground in Ground)}
 
 
 def test_the_oracle_solves_every_structure() -> None:
