@@ -46,6 +46,7 @@ def check(
     from companyos_gateway.scenarios import catalogue
     from companyos_gateway.scenarios.catalogue import ScenarioError
     from verification.check_targets import TargetError, find_scenarios
+    from verification.plan_determinism import check_determinism
     from verification.proof.process_pool import WorkerLostError
     from verification.structures import first_seeds
 
@@ -54,6 +55,7 @@ def check(
         try:
             scenarios = find_scenarios(target)
             structures = {name: first_seeds(catalogue()[name]) for name in scenarios}
+            check_determinism(scenarios)
             lines = check_scenarios(structures, seeds, processes or os.cpu_count() or 1)
         except (TargetError, ScenarioError, WorkerLostError) as error:
             fail(str(error))

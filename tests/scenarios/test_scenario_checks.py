@@ -16,7 +16,8 @@ import companyos_gateway
 from companyos_gateway.chaos import Group, Kind, Profile
 from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.blocks.task import BuiltTask, ScenarioCase
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
+from companyos_gateway.scenarios.blocks.task import BegunTask, BuiltTask, ScenarioCase
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, LicenseRenewal
 from companyos_gateway.scenarios.validation import check_brief_formats, check_catalogue, check_scenarios
@@ -67,6 +68,20 @@ class Broken(Renewal):
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
         """Stage nothing."""
         raise KeyError("days")
+
+
+class Unsteady(Renewal):
+    """License renewals with another ticket in each plan of a seed."""
+
+    def __init__(self) -> None:
+        self._plans = 0
+
+    def begin_task(self, build: BuildContext) -> BegunTask:
+        """Add the task, with the number of the plan in its ticket."""
+        begun = super().begin_task(build)
+        self._plans += 1
+        begun.ticket.ticket.description += f" ({self._plans})"
+        return begun
 
 
 class RequiredDistractor(Renewal):
@@ -159,6 +174,7 @@ def test_a_brief_with_an_invalid_format_is_rejected_with_its_location(tmp_path: 
     [
         (Idle(), rf"^{NAME}/scenario\.py: no check fails when nothing is done"),
         (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
+        (Unsteady(), rf"^{NAME}/scenario\.py: two plans of seed 0 differ; random values must come from the stream"),
         (RequiredDistractor(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
     ],
 )

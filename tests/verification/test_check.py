@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos_gateway.scenarios import catalogue
-from verification import check, check_targets, structures
+from verification import check, check_targets, plan_determinism, structures
 from verification.check_targets import TargetError, find_scenarios
 from verification.proof.rows import Line
 
@@ -31,6 +31,7 @@ def _line(*, holds: bool) -> Line:
 def test_the_exit_status_says_whether_all_checks_pass(
     monkeypatch: pytest.MonkeyPatch, holds: bool, status: int, result: str
 ) -> None:
+    monkeypatch.setattr(plan_determinism, "check_determinism", lambda _: None)
     monkeypatch.setattr(structures, "first_seeds", lambda _: {"shortened": 4})
     monkeypatch.setattr(check, "check_scenarios", lambda *_: [_line(holds=True), _line(holds=holds)])
     answer = RUNNER.invoke(app, ["check", "bug_escalation"])

@@ -107,6 +107,8 @@ def _names(world: WorldBuilder) -> Iterator[str]:
 
 def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) -> None:
     built_task = build_task(name, scenario, CHECK_SEED)
+    if _documents(built_task) != _documents(build_task(name, scenario, CHECK_SEED)):
+        raise ScenarioError(difference_message(name, CHECK_SEED))
     for place, brief in _briefs(built_task, folder):
         for problem in brief_problems(brief, built_task.world, built_task.case.ticket_key):
             raise ScenarioError(f"{name}/texts.toml: {place}: {problem}")
@@ -116,6 +118,17 @@ def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) ->
         raise ScenarioError(f"{name}/scenario.py: {error}") from error
     if needed := sorted(set(scenario.distractors) & set(scenario.tools)):
         raise ScenarioError(f"{name}/scenario.py: distractors: {needed[0]!r} is one of the tools")
+
+
+def difference_message(name: str, seed: int) -> str:
+    """Return the message of the error that two plans of a seed differ."""
+    reason = "random values must come from the stream of the build context, and sets must be sorted"
+    return f"{name}/scenario.py: two plans of seed {seed} differ; {reason}"
+
+
+def _documents(built_task: BuiltTask) -> tuple[str, Mapping[str, bytes]]:
+    """Return the brief and the seed documents of a task."""
+    return built_task.brief, built_task.world.documents(draw_seed="").contents
 
 
 def _briefs(built_task: BuiltTask, folder: Path) -> Iterator[tuple[str, str]]:
