@@ -11,7 +11,7 @@ import pytest
 
 from companyos.entry_points import EntryPointError
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.catalogue import _discovered, builtin_names
+from companyos_gateway.scenarios.catalogue import ScenarioError, _discovered, builtin_names
 from companyos_gateway.scenarios.license_renewal import scenario as license_renewal
 from companyos_gateway.scenarios.validation import check_scenarios
 from companyos_gateway.tasks.task_set import TaskSet
@@ -108,3 +108,25 @@ def test_an_added_scenario_with_wrong_texts_is_named_with_its_file(install: Inst
     texts.write_text(texts.read_text().replace("{key}", "the ticket"))
     with pytest.raises(EntryPointError, match=r"texts\.toml: briefs\[0\]: does not name the ticket by {key}"):
         catalogue()
+
+
+def test_a_text_with_an_unknown_slot_is_reported_with_its_line(install: Install, tmp_path: Path) -> None:
+    install()
+    texts = tmp_path / "acme_tasks" / "texts.toml"
+    lines = texts.read_text().splitlines()
+    number = lines.index("titles = [") + 2
+    lines[number - 1] = '"Renew {licence}",'
+    texts.write_text("\n".join(lines))
+    place = rf"^office_license/texts\.toml: line {number}: no value for the slot {{licence}}$"
+    with pytest.raises(ScenarioError, match=place):
+        check_scenarios({"office_license": catalogue()["office_license"]})
+
+
+def test_an_error_of_a_scenario_is_reported_with_its_line(install: Install, tmp_path: Path) -> None:
+    install()
+    module = tmp_path / "acme_tasks" / "office.py"
+    method = "\n\n    def draw(self, build):\n        return build.worlds\n"
+    module.write_text(MODULE.replace('name = "office_license"\n', f'name = "office_license"{method}'))
+    place = r"AttributeError: .* no attribute 'worlds' \(office\.py, line 9, in draw\)$"
+    with pytest.raises(ScenarioError, match=rf"^office_license/scenario\.py: seed 0 cannot be staged: {place}"):
+        check_scenarios({"office_license": catalogue()["office_license"]})

@@ -18,6 +18,7 @@ from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.task import BegunTask, BuiltTask, ScenarioCase
+from companyos_gateway.scenarios.blocks.texts import TextTable
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.license_renewal.scenario import SCENARIO, LicenseRenewal
 from companyos_gateway.scenarios.validation import check_brief_formats, check_catalogue, check_scenarios
@@ -68,6 +69,20 @@ class Broken(Renewal):
     def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
         """Stage nothing."""
         raise KeyError("days")
+
+
+class Unstaffed(Renewal):
+    """License renewals of an unknown team."""
+
+    team = "licenses"
+
+
+class WithoutText(Renewal):
+    """License renewals whose policy lacks titles."""
+
+    def texts(self) -> dict[str, Any]:
+        """Return the scenario's texts.toml without the titles of the policy."""
+        return TextTable({**super().texts(), "policy": {"body": ""}})
 
 
 class Unsteady(Renewal):
@@ -173,7 +188,12 @@ def test_a_brief_with_an_invalid_format_is_rejected_with_its_location(tmp_path: 
     ("scenario", "output"),
     [
         (Idle(), rf"^{NAME}/scenario\.py: no check fails when nothing is done"),
-        (Broken(), rf"^{NAME}/scenario\.py: seed 0 cannot be staged: KeyError: 'days'"),
+        (
+            Broken(),
+            rf"^{NAME}/scenario\.py: seed 0 cannot .*: KeyError: 'days' \(test_.*\.py, line \d+, in build\)$",
+        ),
+        (WithoutText(), rf"^{NAME}/scenario\.py: seed 0 cannot .*: texts\.toml has no 'policy\.titles'"),
+        (Unstaffed(), rf"^{NAME}/scenario\.py: seed 0 cannot .*: team must be one of data, .*; got 'licenses'$"),
         (Unsteady(), rf"^{NAME}/scenario\.py: two plans of seed 0 differ; random values must come from the stream"),
         (RequiredDistractor(), rf"^{NAME}/scenario\.py: distractors: 'ticketdesk_get_ticket' is one of the tools"),
     ],

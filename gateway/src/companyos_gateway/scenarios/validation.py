@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from companyos.entry_points import EntryPointError
@@ -146,6 +147,25 @@ def build_task(name: str, scenario: DeclaredScenario[Any], seed: int) -> BuiltTa
         raise
     except ChecklistError as error:
         raise ScenarioError(f"{name}/texts.toml: {error}") from error
-    except (ValueError, LookupError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ScenarioError(f"{name}/scenario.py: seed {seed} cannot be staged: {reason}") from error
+    except Exception as error:  # the code of a scenario may raise anything
+        folder = folder_of(scenario)
+        if isinstance(error, KeyError) and (line := _line_of_slot(folder, error.args[0])):
+            reason = f"no value for the slot {{{error.args[0]}}}"
+            raise ScenarioError(f"{name}/texts.toml: line {line}: {reason}") from error
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        place = _place_in(folder, error)
+        raise ScenarioError(f"{name}/scenario.py: seed {seed} cannot be staged: {reason}{place}") from error
+
+
+def _line_of_slot(folder: Path, slot: object) -> int | None:
+    """Return the first line of texts.toml with a slot."""
+    file = folder / "texts.toml"
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    slots = re.compile(rf"\{{{re.escape(str(slot))}[}}:!]")
+    return next((number for number, line in enumerate(lines, start=1) if slots.search(line)), None)
+
+
+def _place_in(folder: Path, error: Exception) -> str:
+    """Return the innermost line of the folder's code in a traceback, such as ` (scenario.py, line 9, in draw)`."""
+    frames = [one for one in extract_tb(error.__traceback__) if Path(one.filename).is_relative_to(folder)]
+    return "".join(f" ({Path(one.filename).name}, line {one.lineno}, in {one.name})" for one in frames[-1:])

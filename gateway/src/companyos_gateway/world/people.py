@@ -64,8 +64,11 @@ class Staff:
     _holders: dict[Role, list[Person]] = field(default_factory=dict)
 
     def person(self, person_id: str) -> Person:
-        """Return the person with that ID, which must exist."""
-        return next(person for person in self.people if person.id == person_id)
+        """Return the person with that ID. Raises LookupError if there is none."""
+        for person in self.people:
+            if person.id == person_id:
+                return person
+        raise LookupError(f"no person has the ID {person_id!r}")
 
     def active(self, team_id: str | None = None) -> list[Person]:
         """Return the current employees of a team, or of the company."""
@@ -102,8 +105,11 @@ class Staff:
         return self._holders[role]
 
     def lead(self, team_id: str) -> Person:
-        """Return the lead of a team."""
-        return self.person(next(team.lead_id for team in self.teams if team.id == team_id))
+        """Return the lead of a team. Raises LookupError if there is no team with that ID."""
+        for team in self.teams:
+            if team.id == team_id:
+                return self.person(team.lead_id)
+        raise LookupError(f"no team has the ID {team_id!r}")
 
     def replace(self, person: Person) -> None:
         """Replace the person that has the same ID."""

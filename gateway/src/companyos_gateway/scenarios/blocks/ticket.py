@@ -139,6 +139,9 @@ def take_key_slot(world: WorldBuilder, stream: Stream, team_id: str) -> KeySlot:
 def set_agent(world: WorldBuilder, stream: Stream, team_id: str) -> None:
     """Make the agent act as a member of a team without a role."""
     candidates = [one.id for one in world.staff.active(team_id) if not one.roles]
+    if not candidates:
+        known = ", ".join(sorted(team.id for team in world.staff.teams))
+        raise ValueError(f"team must be one of {known}, with members who have no role; got {team_id!r}")
     world.agent_id = stream.choice(candidates)
 
 
