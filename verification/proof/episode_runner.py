@@ -12,7 +12,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.policy_views import build_step_view, build_task_view
 from companyos_gateway.engine.reward import DAMAGE_COST, MAX_DAMAGE, RewardLedger
-from companyos_gateway.evaluation import Evidence, FinishDeclaration
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Verdict
 from companyos_gateway.scenarios import Instance
 from companyos_players.player import Player
 from companyos_shared.streams import Stream, digest
@@ -25,7 +25,10 @@ StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeResult:
-    """One episode: player, instance and result. `player_error` is the exception that the player raised."""
+    """One episode: player, instance and result.
+
+    `failure` is the primary failed check, if it failed. `player_error` is the exception that the player raised.
+    """
 
     player: str
     seed: int
@@ -36,6 +39,7 @@ class EpisodeResult:
     steps: int
     max_steps: int
     digest: str
+    failure: str | None = None
     player_error: str | None = None
 
     @property
@@ -46,7 +50,9 @@ class EpisodeResult:
     @property
     def place(self) -> str:
         """A description of the episode."""
-        return f"{self.player}, seed {self.seed}, chaos {self.chaos}: {self.outcome} {self.player_error or ''}".rstrip()
+        reason = self.player_error or self.failure
+        result = str(self.outcome) if reason is None else f"{self.outcome}, {reason}"
+        return f"{self.player}, seed {self.seed}, chaos {self.chaos}: {result}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +127,9 @@ async def play(
     assert episode.outcome is not None
     if on_end is not None:
         on_end(episode)
+    failure = (
+        None if episode.outcome in (Outcome.SUCCESS, Outcome.INFRA_ERROR) else _describe_failure(episode.verdict())
+    )
     engine.store.free(episode)
     return EpisodeResult(
         player=name,
@@ -132,8 +141,18 @@ async def play(
         steps=episode.step,
         max_steps=episode.task.instance.max_steps,
         digest=digest(observed),
+        failure=failure,
         player_error=player_error,
     )
+
+
+def _describe_failure(verdict: Verdict) -> str | None:
+    """Return the primary failed check with the expected and the found state, or the damaged entities."""
+    failed = next((check for check in verdict.checks if check.id == verdict.primary_failure), None)
+    if failed is None or failed.mismatch is None:
+        return f"damaged {', '.join(verdict.damage)}" if verdict.damage else None
+    mismatch = failed.mismatch
+    return f"{failed.id}: {mismatch.entity}: expected {mismatch.expected}, found {mismatch.found}"
 
 
 async def record_episode(
