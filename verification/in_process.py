@@ -44,7 +44,8 @@ def in_process_service_client(name: str, app: FastAPI, wrap: Wrap = lambda way: 
 
 
 @cache
-def _installed_services() -> dict[str, Service[Any]]:
+def installed_services() -> dict[str, Service[Any]]:
+    """Return the installed services by name: the `SERVICE` of each module that an entry point names."""
     modules = {one.name: one.value.partition(":")[0] for one in entry_points(group="companyos.services")}
     return {name: importlib.import_module(module).SERVICE for name, module in modules.items()}
 
@@ -52,7 +53,7 @@ def _installed_services() -> dict[str, Service[Any]]:
 @contextmanager
 def in_process_service_clients(folder: Path) -> Iterator[ServiceClients]:
     """Yield clients for the installed services, which store their files below a folder."""
-    apps = {name: service_app(service, folder / name) for name, service in _installed_services().items()}
+    apps = {name: service_app(service, folder / name) for name, service in installed_services().items()}
     try:
         yield ServiceClients({name: in_process_service_client(name, app) for name, app in apps.items()})
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from companyos_gateway.scenarios import Scenario
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
+from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.validation import build_task
 from verification.proof.players.oracles import MUTATION_LEVEL
 
@@ -17,11 +18,14 @@ SEARCHED_SEEDS = 300
 def first_seeds(scenario: Scenario) -> dict[str, int]:
     """Return the first seed of each structure that occurs, such as `renewal` or `refused: policy_violation`.
 
-    Raises ScenarioError for a seed that cannot be staged.
+    Raises ScenarioError for a seed that cannot be staged, and for a variant in `held_out` that does not occur.
     """
     seeds: dict[str, int] = {}
     for seed in range(SEARCHED_SEEDS):
         seeds.setdefault(_structure(scenario, seed), seed)
+    for variant in sorted(scenario.held_out - seeds.keys()):
+        reason = f"no instance of the first {SEARCHED_SEEDS} seeds has the variant {variant!r}"
+        raise ScenarioError(f"{scenario.name}/scenario.py: held_out: {reason}; there are {', '.join(sorted(seeds))}")
     return seeds
 
 

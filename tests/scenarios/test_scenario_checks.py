@@ -16,6 +16,8 @@ import companyos_gateway
 from companyos_gateway.chaos import Group, Kind, Profile
 from companyos_gateway.evaluation import Check, TaskRubric
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.access_request.scenario import SCENARIO as ACCESS_REQUEST
+from companyos_gateway.scenarios.access_request.scenario import AccessRequest
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.task import BegunTask, BuiltTask, ScenarioCase
 from companyos_gateway.scenarios.blocks.texts import TextTable
@@ -85,6 +87,16 @@ class WithoutText(Renewal):
         return TextTable({**super().texts(), "policy": {"body": ""}})
 
 
+class Misstated(AccessRequest):
+    """Access requests whose policy states a word in place of a figure."""
+
+    def texts(self) -> dict[str, Any]:
+        """Return the scenario's texts.toml with a fixed priority."""
+        texts = ACCESS_REQUEST.texts()
+        policy = {**texts["policy"], "body": texts["policy"]["body"].replace("{internal_priority}", "high")}
+        return {**texts, "policy": policy}
+
+
 class Unsteady(Renewal):
     """License renewals with another ticket in each plan of a seed."""
 
@@ -115,6 +127,12 @@ class Misnamed(Renewal):
         """Return the scenario's texts.toml with the item."""
         words = super().texts()
         return words | {"checklists": words["checklists"] | {"added": [*words["checklists"]["short"], self._item]}}
+
+
+def test_a_policy_that_does_not_state_a_figure_is_rejected() -> None:
+    place = r"^access_request/texts\.toml: policy\.body: does not state the figure {internal_priority}$"
+    with pytest.raises(ScenarioError, match=place):
+        check_scenarios({"access_request": Misstated()})
 
 
 @pytest.mark.parametrize("name", ["product", "invoice"])

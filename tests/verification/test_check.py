@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
 from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.bug_escalation.scenario import SCENARIO, BugEscalation
+from companyos_gateway.services import ServiceRules
 from verification import check, check_targets, plan_determinism, structures
 from verification.check_targets import TargetError, find_scenarios
 from verification.proof.rows import Line
@@ -21,6 +24,16 @@ name = "acme"
 [project.entry-points."companyos.scenarios"]
 {name} = "acme:SCENARIO"
 """
+
+
+class Misspelled(BugEscalation):
+    """Bug escalations with a distractor that does not exist."""
+
+    distractors = (*BugEscalation.distractors[1:], "datahub_report_data_isue")
+
+    def texts(self) -> dict[str, Any]:
+        """Return the scenario's texts.toml."""
+        return SCENARIO.texts()
 
 
 def _line(*, holds: bool) -> Line:
@@ -72,3 +85,18 @@ def test_a_scenario_without_players_is_rejected(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(check_targets, "catalogue", lambda: {**scenarios, "parking": scenarios["bug_escalation"]})
     with pytest.raises(TargetError, match="'parking' has no players"):
         find_scenarios("parking")
+
+
+def test_a_tool_that_does_not_exist_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_targets, "catalogue", lambda: {"bug_escalation": Misspelled()})
+    reason = r"^bug_escalation/scenario\.py: distractors: no service has the tool 'datahub_report_data_isue'$"
+    with pytest.raises(TargetError, match=reason):
+        find_scenarios("bug_escalation")
+
+
+def test_a_protected_table_that_does_not_exist_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = {"datahub": ServiceRules(protected_tables=frozenset({"polices"}))}
+    monkeypatch.setattr(check_targets, "service_rules", lambda: rules)
+    reason = r"^rules of the service datahub: protected_tables: must be of the tables .*, policies, .*; got 'polices'$"
+    with pytest.raises(TargetError, match=reason):
+        find_scenarios("bug_escalation")

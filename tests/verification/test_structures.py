@@ -61,3 +61,20 @@ class RarelyBroken(AccessRequest):
 def test_a_seed_without_an_instance_is_reported() -> None:
     with pytest.raises(ScenarioError, match=rf"^{NAME}/scenario\.py: seed 17 cannot be staged: KeyError: 'systems'"):
         first_seeds(RarelyBroken())
+
+
+class Misspelled(AccessRequest):
+    """Access requests that hold out a variant that does not occur."""
+
+    held_out = frozenset({"own_systm"})
+
+    def build(self, seed: int, profile: Profile, overrides: Mapping[str, float]) -> BuiltTask:
+        """Stage the request of the scenario."""
+        return SCENARIO.build(seed, profile, overrides)
+
+
+def test_a_held_out_variant_that_does_not_occur_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structures, "SEARCHED_SEEDS", 3)
+    reason = rf"^{NAME}/scenario\.py: held_out: .* 3 seeds has the variant 'own_systm'; there are own_system, refused: "
+    with pytest.raises(ScenarioError, match=reason):
+        first_seeds(Misspelled())

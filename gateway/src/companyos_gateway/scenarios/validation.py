@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from traceback import extract_tb
 from typing import Any
 
@@ -117,8 +118,22 @@ def _check_scenario(name: str, scenario: DeclaredScenario[Any], folder: Path) ->
         scenario.rubric(built_task.case, built_task.world.company())
     except RubricError as error:
         raise ScenarioError(f"{name}/scenario.py: {error}") from error
+    for figure in _unused_figures(scenario, built_task):
+        raise ScenarioError(f"{name}/texts.toml: policy.body: does not state the figure {{{figure}}}")
     if needed := sorted(set(scenario.distractors) & set(scenario.tools)):
         raise ScenarioError(f"{name}/scenario.py: distractors: {needed[0]!r} is one of the tools")
+
+
+def _unused_figures(scenario: DeclaredScenario[Any], built_task: BuiltTask) -> list[str]:
+    """Return the figures of the policy that its text does not state, if the scenario does not compute the text."""
+    if type(scenario).policy_body is not DeclaredScenario.policy_body:
+        return []
+    world = built_task.world
+    _, topic = scenario.policy_head(built_task.case.facts)
+    own = [row for row in world.datahub.policies if row.topic == topic and row.policy_id in world.task_policy_ids]
+    figures = {name for row in own for name in row.parameters}
+    body: str = scenario.texts()["policy"]["body"]
+    return sorted(figures - {slot for _, slot, _, _ in Formatter().parse(body)})
 
 
 def difference_message(name: str, seed: int) -> str:
