@@ -482,3 +482,10 @@ def test_the_command_prints_the_instances_and_the_findings(capsys: pytest.Captur
 )
 def test_a_previously_implausible_instance_is_plausible(scenario: str, seed: int, level: int) -> None:
     assert list(find_implausible(catalogue()[scenario].plan(seed, level))) == []
+
+
+def test_the_rows_of_an_added_service_are_accepted() -> None:
+    instance = _instance()
+    company = {name: instance.documents["datahub"][name] for name in ("company", "draw_seed", "started_at")}
+    added = {"parking": {**company, "permits": [{"id": "PRM-1"}]}}
+    assert not list(find_implausible(replace(instance, documents={**instance.documents, **added})))

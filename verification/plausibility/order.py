@@ -200,7 +200,7 @@ def _datahub(facts: Facts) -> Found:
 
 def _planned(facts: Facts) -> Found:
     for document in facts.documents.values():
-        for event in document["scheduled_events"]:
+        for event in document.get("scheduled_events", ()):
             if event["due_at"] <= facts.started_at:
                 yield event["kind"], f"An event is planned for {event['due_at']}, not after the start."
 
