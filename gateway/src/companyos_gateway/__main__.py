@@ -92,7 +92,12 @@ def _serve(
         parser.exit(MISUSED, f"error: {refusal}\n")
     remove_secrets_from_environment()
     app = create_app(GatewayRuntime(settings, folders=folders, embedded=embedded))
-    serve(app, name="gateway", **{**uvicorn_options(settings), **address})
+    try:
+        serve(app, name="gateway", **{**uvicorn_options(settings), **address})
+    except SystemExit as end:
+        if end.code and embedded is not None and (error := embedded.load_error()) is not None:
+            parser.exit(MISUSED, f"error: {error}\n")
+        raise
 
 
 if __name__ == "__main__":

@@ -84,11 +84,17 @@ class EmbeddedServices:
     async def wait_for_load_error(self) -> NoReturn:
         """Wait for a service whose app cannot be served. Raises EntryPointError for it."""
         while True:
-            for name, point in self._points.items():
-                with suppress(FileNotFoundError):
-                    if reason := load_error_file(self._folder, name).read_text(encoding="utf-8"):
-                        raise EntryPointError(point, reason)
+            if (error := self.load_error()) is not None:
+                raise error
             await asyncio.sleep(_POLL_S)
+
+    def load_error(self) -> EntryPointError | None:
+        """Return the error of a service whose app cannot be served, if there is one."""
+        for name, point in self._points.items():
+            with suppress(FileNotFoundError):
+                if reason := load_error_file(self._folder, name).read_text(encoding="utf-8"):
+                    return EntryPointError(point, reason)
+        return None
 
     def kill(self) -> None:
         """Kill the host and the services, if the gateway exits without stopping them."""
