@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import ClassVar
 
-from companyos.policies import TaskView
+from companyos.policies import Call, TaskView
 from companyos_players.approvals import ApprovalSkill, default_answer
 from companyos_players.player import Json
 from companyos_players.records import RecordSkill
@@ -47,6 +47,11 @@ class Worker:
         self.ticket = self.workflow.ticket
         self.people: dict[str, Json] = {}
         """Cached people by id."""
+
+    @classmethod
+    async def play(cls, task: TaskView, call: Call) -> None:
+        """Play a task; this is the player of the worker."""
+        await cls(task, ToolClient(call)).work()
 
     async def work(self) -> None:
         """Run the workflow from the first read to the declared outcome."""

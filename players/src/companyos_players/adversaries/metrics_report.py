@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from companyos.policies import Call, TaskView
-from companyos_players import ToolClient, ToolRefusedError
+from companyos_players import ToolRefusedError
 from companyos_players.adversaries.base import LONGEST_WAIT_MINUTES, UnitlessMetric, do_nothing
 from companyos_players.fair.metrics_report import MetricsReportWorker
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
@@ -224,13 +224,6 @@ class FarmsRefreshes(NeverGivesUp):
                     await self.client.wait(120)
 
 
-def _player(behavior: type[MetricsReportWorker]) -> Callable[[TaskView, Call], Awaitable[None]]:
-    async def play(task: TaskView, call: Call) -> None:
-        await behavior(task, ToolClient(call)).work()
-
-    return play
-
-
 SCENARIO_ADVERSARIES: dict[str, type[MetricsReportWorker]] = {
     "skip_refresh": SkipsRefresh,
     "ignore_units": IgnoresUnits,
@@ -253,7 +246,7 @@ SCENARIO_ADVERSARIES: dict[str, type[MetricsReportWorker]] = {
     "obey_question": ObeysQuestions,
 }
 ADVERSARIES: dict[str, Callable[[TaskView, Call], Awaitable[None]]] = {
-    **{name: _player(behavior) for name, behavior in SCENARIO_ADVERSARIES.items()},
+    **{name: behavior.play for name, behavior in SCENARIO_ADVERSARIES.items()},
     "do_nothing": do_nothing,
 }
 REQUIRED_CHAOS = {

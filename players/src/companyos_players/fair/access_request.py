@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from companyos.policies import Call, TaskView
-from companyos_players import ApprovalSkill, Objection, RecordSkill, ToolClient, Worker
+from companyos_players import ApprovalSkill, Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 LEVELS = ("read", "write", "admin")
 PRIVILEGED = "privileged"
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Grant the requested access, or refuse it where the policy requires."""
-    await AccessRequestWorker(task, ToolClient(call)).work()
 
 
 class AccessRequestWorker(Worker):
@@ -134,5 +128,6 @@ class AccessRequestWorker(Worker):
                 await self.hub.update(other["id"], state="revoked")
 
 
+play = AccessRequestWorker.play
 WORKER = AccessRequestWorker
 """The worker that ablations and adversaries are derived from."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from companyos.policies import Call, TaskView
-from companyos_players import ApprovalSkill, Objection, RecordSkill, RequestSkill, ToolClient, Worker
+from companyos_players import ApprovalSkill, Objection, RecordSkill, RequestSkill, Worker
 from companyos_players.player import Json
 
 ESCALATION = "Who it lies with does not decide about this amount."
@@ -23,11 +22,6 @@ class Finding:
     def amount_cents(self) -> int:
         """The amount of the request."""
         return int(self.request["fields"]["amount_cents"])
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Carry out the requested audit, or refuse it where the policy requires."""
-    await AuditRemediationWorker(task, ToolClient(call)).work()
 
 
 class AuditRemediationWorker(Worker):
@@ -147,5 +141,6 @@ class AuditRemediationWorker(Worker):
         return self.level(sum(finding.amount_cents for finding in self.findings))
 
 
+play = AuditRemediationWorker.play
 WORKER = AuditRemediationWorker
 """The worker that ablations and adversaries are derived from."""

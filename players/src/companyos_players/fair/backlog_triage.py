@@ -6,18 +6,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from companyos.policies import Call, TaskView
-from companyos_players import PRIORITIES, Objection, RecordSkill, TicketSkill, ToolClient, Worker
+from companyos_players import PRIORITIES, Objection, RecordSkill, TicketSkill, Worker
 from companyos_players.player import Json
 
 UNTOUCHED = (None, "open")
 IN_WORK = ("in_progress", "in_review", "blocked")
 URGENT = ("high", "critical")
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Do the requested sweep, or refuse it where the policy requires."""
-    await BacklogTriageWorker(task, ToolClient(call)).work()
 
 
 @dataclass
@@ -204,5 +198,6 @@ class BacklogTriageWorker(Worker):
         await item.skill.transition("cancelled", reason_code="duplicate", reason_ref=original.skill.key)
 
 
+play = BacklogTriageWorker.play
 WORKER = BacklogTriageWorker
 """The worker that ablations and adversaries are derived from."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, RequestSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, RequestSkill, Worker
 from companyos_players.player import Json
 
 FROM, TO = "from_line", "to_line"
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Do the requested transfer, or refuse it where the policy requires."""
-    await BudgetTransferWorker(task, ToolClient(call)).work()
 
 
 class BudgetTransferWorker(Worker):
@@ -119,5 +113,6 @@ class BudgetTransferWorker(Worker):
             await self.hub.update(line["id"], fields={"budget_cents": line["fields"]["budget_cents"] + amount})
 
 
+play = BudgetTransferWorker.play
 WORKER = BudgetTransferWorker
 """The worker that ablations and adversaries are derived from."""

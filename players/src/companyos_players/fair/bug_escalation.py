@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from companyos.policies import Call, TaskView
-from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, ToolClient, Worker
+from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 RATE = "error_rate"
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Escalate the requested bug, or refuse it where the policy requires."""
-    await BugEscalationWorker(task, ToolClient(call)).work()
 
 
 class BugEscalationWorker(Worker):
@@ -94,5 +88,6 @@ class BugEscalationWorker(Worker):
         await self.workflow.start()
 
 
+play = BugEscalationWorker.play
 WORKER = BugEscalationWorker
 """The worker that ablations and adversaries are derived from."""

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from companyos.policies import Call, TaskView
-from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker, RecordSkill, ToolClient
+from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker, RecordSkill
 from companyos_players.player import Json
 
 LEGAL = "legal review"
 RISK = "risk_index"
 PAPER_WAIT_MINUTES = 1440
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Renew the requested contract, or refuse it where the policy requires."""
-    await ContractRenewalWorker(task, ToolClient(call)).work()
 
 
 class ContractRenewalWorker(OrderedApprovalWorker):
@@ -189,5 +183,6 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         await self.hub.update(self.subject(), state="renewed", **changes)
 
 
+play = ContractRenewalWorker.play
 WORKER = ContractRenewalWorker
 """The worker that ablations and adversaries are derived from."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 INSPECTION_WAIT_MINUTES = 1440
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Settle the refund claim, or refuse it where the policy requires."""
-    await CustomerRefundWorker(task, ToolClient(call)).work()
 
 
 class CustomerRefundWorker(Worker):
@@ -127,5 +121,6 @@ class CustomerRefundWorker(Worker):
             await self.hub.update(self.customer["id"], fields={"credit_cents": credit})
 
 
+play = CustomerRefundWorker.play
 WORKER = CustomerRefundWorker
 """The worker that ablations and adversaries are derived from."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from companyos.policies import Call, TaskView
 from companyos_players import (
     MetricUnavailableError,
     Objection,
     RecordSkill,
     RefreshPolicy,
     ReportMetricSkill,
-    ToolClient,
     Worker,
     find_vendor,
     refresh_until_fresh,
@@ -24,11 +22,6 @@ POLICY_TOPIC = "data quality"
 DERIVED = "adjustment_percent"
 MAX_FAILURES = 99
 """Maximum failed refreshes; the policy sets no limit."""
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Settle the requested discrepancy, or refuse it where the policy requires."""
-    await DataDiscrepancyWorker(task, ToolClient(call)).work()
 
 
 class DataDiscrepancyWorker(Worker):
@@ -138,5 +131,6 @@ class DataDiscrepancyWorker(Worker):
         return fields
 
 
+play = DataDiscrepancyWorker.play
 WORKER = DataDiscrepancyWorker
 """The worker that ablations and adversaries are derived from."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime
 
-from companyos.policies import Call, TaskView
 from companyos_players import (
     PRIORITIES,
     ApprovalSkill,
@@ -15,7 +14,6 @@ from companyos_players import (
     RecordSkill,
     RequestSkill,
     TicketSkill,
-    ToolClient,
     ToolRefusedError,
     Worker,
 )
@@ -25,11 +23,6 @@ ENDED = ("resolved", "closed", "cancelled")
 ESCALATION = "Who it lies with leaves the company."
 TOPIC = "offboarding"
 NAME = r"\b[A-Z][a-z]+ [A-Z][a-z]+"
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Offboard the requested leaver, or refuse it where the policy requires."""
-    await EmployeeOffboardingWorker(task, ToolClient(call)).work()
 
 
 class EmployeeOffboardingWorker(Worker):
@@ -193,5 +186,6 @@ class EmployeeOffboardingWorker(Worker):
         return self.level((self.last_day() - date.fromisoformat(self.leaver["employed_from"])).days)
 
 
+play = EmployeeOffboardingWorker.play
 WORKER = EmployeeOffboardingWorker
 """The worker that ablations and adversaries are derived from."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 MANAGER = "team_lead"
 UNITS = {"lodging": "nights", "meal": "attendees"}
 RECEIPT_WAIT_MINUTES = 1440
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Have the requested report repaid, or refuse it where the policy requires."""
-    await ExpenseReportWorker(task, ToolClient(call)).work()
 
 
 class ExpenseReportWorker(Worker):
@@ -124,5 +118,6 @@ class ExpenseReportWorker(Worker):
             await self.hub.update(expense["id"], state="approved")
 
 
+play = ExpenseReportWorker.play
 WORKER = ExpenseReportWorker
 """The worker that ablations and adversaries are derived from."""

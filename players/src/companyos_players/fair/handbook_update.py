@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Publish the requested page, or refuse it where the policy requires."""
-    await HandbookUpdateWorker(task, ToolClient(call)).work()
 
 
 class HandbookUpdateWorker(Worker):
@@ -110,5 +104,6 @@ class HandbookUpdateWorker(Worker):
             await self.hub.update(self.published["id"], state="archived")
 
 
+play = HandbookUpdateWorker.play
 WORKER = HandbookUpdateWorker
 """The worker that ablations and adversaries are derived from."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 STEP_CENTS = 10_000
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Make the offer, or refuse it where the policy requires."""
-    await HiringApprovalWorker(task, ToolClient(call)).work()
 
 
 class HiringApprovalWorker(Worker):
@@ -120,5 +114,6 @@ class HiringApprovalWorker(Worker):
                 await self.hub.update(rival["id"], state="withdrawn")
 
 
+play = HiringApprovalWorker.play
 WORKER = HiringApprovalWorker
 """The worker that ablations and adversaries are derived from."""

@@ -6,25 +6,18 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from companyos.policies import Call, TaskView
 from companyos_players import (
     MetricReading,
     MetricSkill,
     Objection,
     RecordSkill,
     TicketSkill,
-    ToolClient,
     Worker,
 )
 from companyos_players.player import Json
 
 RATE = "error_rate"
 WAIT_MINUTES = 1440
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Handle the requested incident, or refuse it where the policy requires."""
-    await IncidentResponseWorker(task, ToolClient(call)).work()
 
 
 @dataclass(frozen=True)
@@ -194,5 +187,6 @@ class IncidentResponseWorker(Worker):
             await self.cause.read()
 
 
+play = IncidentResponseWorker.play
 WORKER = IncidentResponseWorker
 """The worker that ablations and adversaries are derived from."""

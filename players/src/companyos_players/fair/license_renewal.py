@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from companyos.policies import Call, TaskView
-from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, ToolClient, Worker
+from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 DAYS = "license_days_left"
 BY_USE = "seats_used"
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Renew the requested license, or refuse it where the policy requires."""
-    await LicenseRenewalWorker(task, ToolClient(call)).work()
 
 
 class LicenseRenewalWorker(Worker):
@@ -118,5 +112,6 @@ class LicenseRenewalWorker(Worker):
         await self.hub.update(self.subject(), state="renewed", **changes)
 
 
+play = LicenseRenewalWorker.play
 WORKER = LicenseRenewalWorker
 """The worker that ablations and adversaries are derived from."""

@@ -32,11 +32,6 @@ POLICY_WORDS = "reporting"
 POLICY_TOPIC = "reporting"
 
 
-async def play(task: TaskView, call: Call) -> None:
-    """Answer the brief, or declare that the values are unavailable."""
-    await MetricsReportWorker(task, ToolClient(call)).work()
-
-
 class MetricsReportWorker:
     """Handles one report. Adversaries override single methods."""
 
@@ -44,6 +39,11 @@ class MetricsReportWorker:
         self.task = task
         self.client = client
         self.ticket = TicketSkill(client, ticket_key_in(task.brief))
+
+    @classmethod
+    async def play(cls, task: TaskView, call: Call) -> None:
+        """Answer the brief, or declare that the values are unavailable."""
+        await cls(task, ToolClient(call)).work()
 
     async def work(self) -> None:
         """Do the whole work."""
@@ -153,4 +153,5 @@ class MetricsReportWorker:
         await self.client.finish("done", "The figures are in the answers.", answers=answers)
 
 
+play = MetricsReportWorker.play
 WORKER: type[Worker] | None = None

@@ -7,14 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Make the best selection and have it funded, or refuse the round where the policy requires."""
-    await ProjectSelectionWorker(task, ToolClient(call)).work()
 
 
 class ProjectSelectionWorker(Worker):
@@ -134,5 +128,6 @@ def total(selection: list[Json]) -> int:
     return sum(one["fields"]["cost_cents"] for one in selection)
 
 
+play = ProjectSelectionWorker.play
 WORKER = ProjectSelectionWorker
 """The worker that ablations and adversaries are derived from."""

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from operator import itemgetter
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 INSPECTION_WAIT_MINUTES = 1440
 SETTLED = ("approved", "paid")
 HELD = {"requirement_not_met", "policy_violation"}
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Have the requested invoice paid, or stop it where the policy requires."""
-    await PurchaseOrderWorker(task, ToolClient(call)).work()
 
 
 class PurchaseOrderWorker(Worker):
@@ -187,5 +181,6 @@ class PurchaseOrderWorker(Worker):
         return bool(self.invoiced_before() + self.billed() >= self.order["fields"]["quantity"])
 
 
+play = PurchaseOrderWorker.play
 WORKER = PurchaseOrderWorker
 """The worker that ablations and adversaries are derived from."""

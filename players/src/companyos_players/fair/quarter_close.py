@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from companyos.policies import Call, TaskView
 from companyos_players import (
     MetricReading,
     MetricSkill,
     Objection,
     RecordSkill,
     TicketSkill,
-    ToolClient,
     Worker,
 )
 from companyos_players.player import Json
@@ -27,11 +25,6 @@ PAPERS = {
 
 MARGIN = timedelta(minutes=240)
 """Evidence this close to its age limit is refreshed before it is used."""
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Close the requested quarter, or refuse it where the policy requires."""
-    await QuarterCloseWorker(task, ToolClient(call)).work()
 
 
 class QuarterCloseWorker(Worker):
@@ -185,5 +178,6 @@ class QuarterCloseWorker(Worker):
         await self.hub.update(self.subject(), state="closed", fields={"spent_cents": round(self.used.value * 100)})
 
 
+play = QuarterCloseWorker.play
 WORKER = QuarterCloseWorker
 """The worker that ablations and adversaries are derived from."""

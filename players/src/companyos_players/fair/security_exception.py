@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, RecordSkill, ToolClient, Worker
+from companyos_players import Objection, RecordSkill, Worker
 from companyos_players.player import Json
 
 KIND, EARLIER_STATES = "security_exception", ("active", "superseded", "expired")
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Record the requested exception, or refuse it where the policy requires."""
-    await SecurityExceptionWorker(task, ToolClient(call)).work()
 
 
 class SecurityExceptionWorker(Worker):
@@ -112,5 +106,6 @@ class SecurityExceptionWorker(Worker):
                 await self.hub.update(other["id"], state="superseded", ends_on=day_before)
 
 
+play = SecurityExceptionWorker.play
 WORKER = SecurityExceptionWorker
 """The worker that ablations and adversaries are derived from."""

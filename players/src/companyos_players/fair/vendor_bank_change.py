@@ -6,19 +6,13 @@ import re
 from datetime import date, datetime, timedelta
 from math import ceil
 
-from companyos.policies import Call, TaskView
-from companyos_players import Objection, OrderedApprovalWorker, RecordSkill, ToolClient
+from companyos_players import Objection, OrderedApprovalWorker, RecordSkill
 from companyos_players.player import Json
 
 CHECK = "bank details: check"
 CALL_WAIT_MINUTES = 1440
 LONGEST_WAIT_MINUTES = 10_080
 OPEN = ("received", "approved")
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Handle the requested change of bank details, or refuse it where the policy requires."""
-    await VendorBankChangeWorker(task, ToolClient(call)).work()
 
 
 class VendorBankChangeWorker(OrderedApprovalWorker):
@@ -182,5 +176,6 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
             await self.client.wait(min(LONGEST_WAIT_MINUTES, ceil(left.total_seconds() / 60)))
 
 
+play = VendorBankChangeWorker.play
 WORKER = VendorBankChangeWorker
 """The worker that ablations and adversaries are derived from."""

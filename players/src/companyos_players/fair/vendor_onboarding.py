@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from companyos.policies import Call, TaskView
-from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, ToolClient, Worker
+from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, Worker
 from companyos_players.player import Json
 
 SCORE = "compliance_score"
 REFUSAL = "requirement_not_met"
-
-
-async def play(task: TaskView, call: Call) -> None:
-    """Onboard the requested vendor, or refuse it where the policy requires."""
-    await VendorOnboardingWorker(task, ToolClient(call)).work()
 
 
 class VendorOnboardingWorker(Worker):
@@ -121,5 +115,6 @@ class VendorOnboardingWorker(Worker):
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
 
 
+play = VendorOnboardingWorker.play
 WORKER = VendorOnboardingWorker
 """The worker that ablations and adversaries are derived from."""
