@@ -79,16 +79,8 @@ async def _actions(env: CompanyOSEnv, player: Player) -> Actions:
         is_over = result.done
         return step_view(result)
 
-    task = TaskView(
-        scenario=SCENARIO,
-        brief=first.brief,
-        company=first.company,
-        acting_as=first.acting_as,
-        now=first.now,
-        steps_left=first.steps_left,
-        tools=tuple(await env.list_tools()),
-        stream=Stream("validation", SCENARIO, str(SEED)),
-    )
+    stream = Stream("validation", SCENARIO, str(SEED))
+    task = TaskView.from_observation(first, scenario=SCENARIO, tools=await env.list_tools(), stream=stream)
     try:
         await player(task, call)
     except EpisodeOverError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from companyos_shared.streams import Stream
 
 if TYPE_CHECKING:
-    from companyos.contract import ToolSpec
+    from companyos.contract import CompanyOSResetObservation, ToolSpec
     from companyos.schemas import AgentUsage
 
 
@@ -38,6 +39,22 @@ class TaskView:
     tools: tuple[ToolSpec, ...]
     stream: Stream
     """Random stream of the policy, derived from policy, scenario, seed and chaos, so that episodes are reproducible."""
+
+    @classmethod
+    def from_observation(
+        cls, first: CompanyOSResetObservation, *, scenario: str, tools: Iterable[ToolSpec], stream: Stream
+    ) -> TaskView:
+        """Return the task of an episode from its first observation."""
+        return cls(
+            scenario=scenario,
+            brief=first.brief,
+            company=first.company,
+            acting_as=first.acting_as,
+            now=first.now,
+            steps_left=first.steps_left,
+            tools=tuple(tools),
+            stream=stream,
+        )
 
     def tool(self, name: str) -> ToolSpec | None:
         """Return the tool with this name."""

@@ -20,7 +20,6 @@ from companyos.contract import (
     CompanyOSState,
     EpisodeRecord,
     Outcome,
-    ToolSpec,
 )
 from companyos.errors import ApiError
 from companyos.options import ResetArguments
@@ -190,7 +189,7 @@ async def _start(env: CompanyOSEnv, plan: EpisodePlan, log: _EpisodeLog) -> Task
     except ApiError as error:
         raise ResetRejectedError(error.message) from None
     log.add(first)
-    return _task_view(plan, first.observation, tools)
+    return TaskView.from_observation(first.observation, scenario=plan.scenario, tools=tools, stream=plan.stream)
 
 
 async def _state(env: CompanyOSEnv) -> CompanyOSState | None:
@@ -200,19 +199,6 @@ async def _state(env: CompanyOSEnv) -> CompanyOSState | None:
     except SERVER_FAILURES:
         return None
     return state if state.episode_id is not None else None
-
-
-def _task_view(plan: EpisodePlan, first: CompanyOSResetObservation, tools: list[ToolSpec]) -> TaskView:
-    return TaskView(
-        scenario=plan.scenario,
-        brief=first.brief,
-        company=first.company,
-        acting_as=first.acting_as,
-        now=first.now,
-        steps_left=first.steps_left,
-        tools=tuple(tools),
-        stream=plan.stream,
-    )
 
 
 async def _play(

@@ -11,19 +11,12 @@ from companyos_shared.streams import Stream
 
 def build_task_view(engine: EpisodeEngine, episode: Episode, stream: Stream) -> TaskView:
     """Return the task of an episode; `stream` is the source of the policy's random draws."""
-    first = episode.first_observation()
-    return TaskView(
-        scenario=episode.task.key.scenario,
-        brief=first.brief,
-        company=first.company,
-        acting_as=first.acting_as,
-        now=first.now,
-        steps_left=first.steps_left,
-        tools=tuple(
-            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in engine.tools(episode)
-        ),
-        stream=stream,
+    tools = (
+        ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
+        for tool in engine.tools(episode)
+    )
+    return TaskView.from_observation(
+        episode.first_observation(), scenario=episode.task.key.scenario, tools=tools, stream=stream
     )
 
 

@@ -95,13 +95,5 @@ def environment_class(
 
 
 def _task_view(first: CompanyOSResetObservation, tools: tuple[ToolSpec, ...], row: dict[str, Any]) -> TaskView:
-    return TaskView(
-        scenario=str(row.get("scenario")),
-        brief=first.brief,
-        company=first.company,
-        acting_as=first.acting_as,
-        now=first.now,
-        steps_left=first.steps_left,
-        tools=tools,
-        stream=Stream("trl", str(row.get("task_id") or row.get("seed"))),
-    )
+    stream = Stream("trl", str(row.get("task_id") or row.get("seed")))
+    return TaskView.from_observation(first, scenario=str(row.get("scenario")), tools=tools, stream=stream)
