@@ -69,7 +69,7 @@ def a_large_run(folder: Path) -> Path:
 def exported(run: Path, file: Path) -> str:
     """Write the export of a run and return its URL."""
     stored = StoredRun(run)
-    file.write_text(export_page(stored.document(), [stored.judged_episode(name, judge) for name in stored.names]))
+    file.write_text(export_page(stored.document(), [stored.episode(name, judge) for name in stored.names]))
     return file.as_uri()
 
 
@@ -464,7 +464,7 @@ def test_a_served_run_is_rescored_when_it_is_viewed(page: Any, tmp_path: Path) -
 
 def test_the_viewer_follows_a_running_episode(page: Any, tmp_path: Path) -> None:
     write_episode(tmp_path)
-    whole = StoredRun(tmp_path).judged_episode(NAME, judge)
+    whole = StoredRun(tmp_path).episode(NAME, judge)
     with LiveServer(whole) as server:
         page.goto(f"{server.url}#step-2")
         page.locator('[data-testid=step][aria-label="Step 2"]').wait_for()

@@ -100,7 +100,7 @@ def test_the_outcome_is_described(tmp_path: Path) -> None:
 
 def test_rescoring_explains_the_new_verdict(tmp_path: Path) -> None:
     name = write_episode(tmp_path, **OPEN, verdict=failed(a_failure("old")))
-    why = StoredRun(tmp_path).judged_episode(name, judge).why
+    why = StoredRun(tmp_path).episode(name, judge).why
     assert why is not None
     assert [cause.check for cause in why.causes] == ["ticket_closed"]
 

@@ -143,7 +143,7 @@ def test_the_viewer_shows_the_kind_and_the_reward_of_every_step(url: str, tmp_pa
     run("eval", *policies, "-n", "2", "--seed", "5", "--url", url, "--out", str(folder))
     stored = StoredRun(folder)
     for name in stored.names:
-        shown = stored.judged_episode(name, rescore_evidence)
+        shown = stored.episode(name, rescore_evidence)
         assert (shown.faults, shown.verdict) == ([], shown.judged and shown.judged.verdict)
         assert shown.brief is not None
         left = MAX_COSTS

@@ -75,7 +75,7 @@ def test_an_older_run_without_a_brief_is_shown(tmp_path: Path) -> None:
 
 def test_rescoring_shows_which_step_changed_which_check_and_the_reward_parts(tmp_path: Path) -> None:
     write_episode(tmp_path)
-    found = StoredRun(tmp_path).judged_episode(NAME, judge)
+    found = StoredRun(tmp_path).episode(NAME, judge)
     assert found.judged is not None
     assert found.judged.verdict == verdict()
     assert [(step.number, one.id, one.passed) for step in found.steps for one in step.turned] == [
@@ -133,7 +133,7 @@ def test_a_changed_verdict_is_shown_with_the_stored_one_without_reward_parts(tmp
         return verdict(closed=False)
 
     write_episode(tmp_path)
-    found = StoredRun(tmp_path).judged_episode(NAME, stricter)
+    found = StoredRun(tmp_path).episode(NAME, stricter)
     assert found.judged is not None
     assert found.judged.verdict is not None
     assert found.verdict is not None
@@ -144,7 +144,7 @@ def test_a_changed_verdict_is_shown_with_the_stored_one_without_reward_parts(tmp
 def test_a_reward_of_other_rules_has_no_parts(tmp_path: Path) -> None:
     lines = [*LINES[:-1], a_line(6, "desk_close_ticket", reward=3.0), a_line(7, reward=1.0, done=True)]
     write_episode(tmp_path, lines=lines)
-    assert all(step.parts is None for step in StoredRun(tmp_path).judged_episode(NAME, judge).steps)
+    assert all(step.parts is None for step in StoredRun(tmp_path).episode(NAME, judge).steps)
 
 
 def test_invalid_evidence_is_reported(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_invalid_evidence_is_reported(tmp_path: Path) -> None:
         raise InvalidEvidenceError("the task is another one now")
 
     write_episode(tmp_path)
-    found = StoredRun(tmp_path).judged_episode(NAME, unfit)
+    found = StoredRun(tmp_path).episode(NAME, unfit)
     assert found.judged is not None
     assert found.judged.fault == "the task is another one now"
 
@@ -194,13 +194,13 @@ def test_bytes_that_are_not_text_are_reported(tmp_path: Path) -> None:
 def test_modified_signed_evidence_is_not_shown_or_rescored(tmp_path: Path) -> None:
     signed = copy.deepcopy(EvidenceSigner(bytes(32)).sign(evidence()))
     write_episode(tmp_path, stored=signed)
-    found = StoredRun(tmp_path).judged_episode(NAME, judge)
+    found = StoredRun(tmp_path).episode(NAME, judge)
     assert found.faults == []
     assert found.judged is not None
     signed["audits"]["desk"][0]["status"] = 200
     write_episode(tmp_path, stored=signed, seed=1)
     run, name = StoredRun(tmp_path), NAME.replace("0", "1", 1)
-    found = run.judged_episode(name, judge)
+    found = run.episode(name, judge)
     assert found.faults == [f"evidence/{name}.json.gz: audits.desk[0] does not match the signed chain"]
     assert (found.judged, found.steps[5].changes) == (None, [])
     assert run.judged(name, judge).verdict is None

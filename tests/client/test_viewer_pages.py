@@ -55,7 +55,7 @@ class Parts(HTMLParser):
 
 def an_export(run: Path) -> str:
     stored = StoredRun(run)
-    return export_page(stored.document(), [stored.judged_episode(name, judge) for name in stored.names])
+    return export_page(stored.document(), [stored.episode(name, judge) for name in stored.names])
 
 
 def test_an_export_is_one_file_without_external_resources(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def print_run(
     if not names:
         _print_episodes(run)
         return run.faults
-    documents = [run.episode(name) if rescorer is None else run.judged_episode(name, rescorer) for name in names]
+    documents = [run.episode(name, rescorer) for name in names]
     if len(documents) == 2:
         _print_comparison(*documents)
     elif step is None:

@@ -144,9 +144,7 @@ def _print_score(folder: Path, plan: EpisodePlan) -> None:
     from companyos.cli.view import installed_rescorer
     from companyos.viewer.stored_run import StoredRun
 
-    stored, rescorer = StoredRun(folder), installed_rescorer()
-    episode = stored.episode(plan.name) if rescorer is None else stored.judged_episode(plan.name, rescorer)
-    print_score(episode)
+    print_score(StoredRun(folder).episode(plan.name, installed_rescorer()))
     folder_text = sanitize(str(folder))
     OUT.print(
         f"\n[dim]stored in[/] {folder_text}[dim]; view every step with[/] companyos view {folder_text}", soft_wrap=True

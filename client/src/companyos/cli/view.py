@@ -136,7 +136,7 @@ def _export(run: StoredRun, selected: list[str], rescorer: Rescorer | None, file
 
     def episodes() -> Iterator[EpisodeDocument]:
         for facts in document.episodes:
-            shown = run.episode(facts.name) if rescorer is None else run.judged_episode(facts.name, rescorer)
+            shown = run.episode(facts.name, rescorer)
             faults.extend(shown.faults)
             yield shown
 

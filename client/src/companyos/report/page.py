@@ -36,7 +36,7 @@ def _name(example: Example, runs: Mapping[str, StoredRun]) -> str:
 
 
 def _episode(name: str, run: StoredRun, episode: str, rescorer: Rescorer | None) -> EpisodeDocument:
-    document = run.episode(episode) if rescorer is None else run.judged_episode(episode, rescorer)
+    document = run.episode(episode, rescorer)
     return document.model_copy(update={"facts": document.facts.model_copy(update={"name": name})})
 
 

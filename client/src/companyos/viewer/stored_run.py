@@ -98,9 +98,12 @@ class StoredRun:
             episodes.append(self._facts(name).model_copy(update={**document_link, **judged_link}))
         return RunDocument(title=self.title, episodes=episodes, faults=self.faults)
 
-    def episode(self, name: str) -> EpisodeDocument:
-        """Return one episode. Raises UnknownEpisodeError."""
-        return self._episode(name)[0]
+    def episode(self, name: str, rescorer: Rescorer | None = None) -> EpisodeDocument:
+        """Return one episode, with a rescorer including the current verdict. Raises UnknownEpisodeError."""
+        document, evidence = self._episode(name)
+        if rescorer is None or evidence is None:
+            return document
+        return with_judged(document, rescore_steps(document, evidence, rescorer))
 
     def judged(self, name: str, rescorer: Rescorer) -> Judged:
         """Return the current verdict on an episode. Raises UnknownEpisodeError."""
@@ -108,11 +111,6 @@ class StoredRun:
         return (
             Judged(fault="no evidence was stored") if evidence is None else rescore_steps(document, evidence, rescorer)
         )
-
-    def judged_episode(self, name: str, rescorer: Rescorer) -> EpisodeDocument:
-        """Return one episode with the current verdict. Raises UnknownEpisodeError."""
-        document, evidence = self._episode(name)
-        return document if evidence is None else with_judged(document, rescore_steps(document, evidence, rescorer))
 
     def _facts(self, name: str) -> EpisodeFacts:
         record = self._records.get(name)
