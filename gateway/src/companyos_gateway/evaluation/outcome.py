@@ -214,41 +214,6 @@ class Escalation:
         return RequestEscalated(self.request_id, authority, self.references)
 
 
-class RefusalAct(Protocol):
-    """An act that must precede the refusal."""
-
-    @property
-    def check_id(self) -> str:
-        """The id of its check."""
-        ...
-
-    @property
-    def milestone(self) -> str:
-        """The kind of the milestone that pays for the act."""
-        ...
-
-    @property
-    def row_path(self) -> str:
-        """Path of the entity that the act concerns."""
-        ...
-
-    def mismatch(self, evidence: Evidence) -> Mismatch | None:
-        """Return the mismatch of the act, None if it is done."""
-        ...
-
-    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Return whether the act is done, now or as of `step`."""
-        ...
-
-    def change(self, evidence: Evidence) -> Change | None:
-        """Return the change by which the agent decided, None if there is none."""
-        ...
-
-    def allowances(self) -> Iterable[Allowance]:
-        """Return the allowances for the act."""
-        ...
-
-
 @dataclass(frozen=True)
 class RecordStopped:
     """Act: a record is set to a state that states its problem."""
@@ -333,7 +298,7 @@ class Outcome:
     prepared: tuple[EntityGoals, ...] = ()
     escalated: tuple[Escalation, ...] = ()
     goals: tuple[Goal, ...] = ()
-    act: RefusalAct | None = None
+    act: RecordStopped | IssueReported | None = None
     facts: tuple[Fact, ...] = ()
     declined: str | None = None
     metrics: tuple[MetricSpec, ...] = ()
