@@ -12,13 +12,16 @@ from companyos_gateway.chaos import Kind
 from companyos_gateway.world.backlog import add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
 from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.records import CURRENCY, PREFIXES
+from companyos_gateway.world.records import CURRENCY, PREFIXES, rounded_amount
 from companyos_gateway.world.seed_documents.datahub import RecordRow, VendorRow
 from companyos_gateway.world.seed_documents.ticketdesk import Priority, Status, TicketRow
 from companyos_shared.streams import Stream
 
 MIN_AGE = timedelta(minutes=5)
 """Minimum age of a record when the episode starts."""
+
+USED_CENTS = (100_000, 3_000_000)
+"""Range of the committed and of the spent amount of a budget line."""
 
 GroundT = TypeVar("GroundT", bound=StrEnum)
 
@@ -90,6 +93,37 @@ class BuildContext:
         )
         self.world.datahub.records.append(record)
         return record
+
+    def file_budget_line(
+        self, purpose: str, *, state: str, days: tuple[int, int], owner_id: str, free_cents: int, **fields: str
+    ) -> RecordRow:
+        """Add a budget line that was filed in a range of working days ago and has so much left, and return it."""
+        committed, spent = rounded_amount(self.stream, *USED_CENTS), rounded_amount(self.stream, *USED_CENTS)
+        line = self.file_record(
+            "budget_line",
+            title=f"Budget: {purpose}",
+            state=state,
+            day=self.working_day_ago(*days),
+            owner_id=owner_id,
+            fields={
+                "cost_center": f"CC-{self.stream.integer(1000, 4999)}",
+                "fiscal_year": self.today.year,
+                **fields,
+                "budget_cents": free_cents + committed + spent,
+                "committed_cents": committed,
+                "spent_cents": spent,
+            },
+        )
+        line.currency = CURRENCY
+        return line
+
+    def copy_budget_line(self, line: RecordRow) -> RecordRow | None:
+        """Add a budget line of the same title with another cost center if names are similar, and return it."""
+        if Kind.SIMILAR_NAMES not in self.kinds:
+            return None
+        spent = line.fields["spent_cents"] + rounded_amount(self.stream, 10_000, 90_000)
+        cost_center = f"CC-{self.stream.integer(5000, 5999)}"
+        return self.copy_record(line, {"cost_center": cost_center, "spent_cents": spent})
 
     def file_document(
         self, document_type: str, title: str, *, day: date, fields: Mapping[str, Any], **columns: Any

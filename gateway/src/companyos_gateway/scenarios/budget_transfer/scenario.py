@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
+from functools import partial
 
 from companyos_gateway.scenarios import kit
 
@@ -19,7 +20,7 @@ SMALL_SHARES, LARGE_SHARES = (40, 95), (130, 270)
 RESERVE_STEP_CENTS, RESERVE_STEPS = 10_000, (20, 90)
 """Step in cents of the reserve, and its range in steps."""
 
-MAX_SPARE_CENTS, USED_CENTS = 2_000_000, (100_000, 3_000_000)
+MAX_SPARE_CENTS = 2_000_000
 NATURES = ("operating", "capital")
 PRIORITY_STEP_CENTS, MIN_CENTS = 50_000, 500
 WINDOW_DAYS, OLDEST_DAYS = (5, 8), 14
@@ -98,21 +99,17 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
         owner_id, other_owner_id, unrelated_person_id = stream.sample(owners, 3)
         nature, other_nature = stream.shuffled(NATURES)
         purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
-        giver = _file_line(build, purpose, nature, owner_id, free_cents=amount + left)
+        file_line = partial(build.file_budget_line, state="active", days=(10, 60))
+        giver = file_line(purpose, owner_id=owner_id, free_cents=amount + left, nature=nature)
         taker_nature = other_nature if ground is RefusalGround.MIXED else nature
         taker_free = kit.rounded_amount(stream, 0, MAX_SPARE_CENTS)
-        taker = _file_line(build, other_purpose, taker_nature, other_owner_id, free_cents=taker_free)
-        lookalike = None
-        if kit.Kind.SIMILAR_NAMES in build.kinds:
-            spent = giver.fields["spent_cents"] + kit.rounded_amount(stream, 10_000, 90_000)
-            fields = {"cost_center": f"CC-{stream.integer(5000, 5999)}", "spent_cents": spent}
-            lookalike = build.copy_record(giver, fields)
+        taker = file_line(other_purpose, owner_id=other_owner_id, free_cents=taker_free, nature=taker_nature)
         return Transfer(
             variant=variant,
             ground=ground,
             giver=giver,
             taker=taker,
-            lookalike=lookalike,
+            lookalike=build.copy_budget_line(giver),
             reporter_id=unrelated_person_id if ground is RefusalGround.NOT_THE_OWNER else owner_id,
             amount_cents=amount,
             limit_cents=limit,
@@ -250,28 +247,6 @@ def _file_request(
     row = kit.add_request(world, stream, request)
     row.expires_at = row.submitted_at + timedelta(minutes=kit.EXPIRES_AFTER_MINUTES)
     return row
-
-
-def _file_line(build: kit.BuildContext, purpose: str, nature: str, owner_id: str, *, free_cents: int) -> kit.RecordRow:
-    stream = build.stream
-    committed, spent = kit.rounded_amount(stream, *USED_CENTS), kit.rounded_amount(stream, *USED_CENTS)
-    line = build.file_record(
-        "budget_line",
-        title=f"Budget: {purpose}",
-        state="active",
-        day=build.working_day_ago(10, 60),
-        owner_id=owner_id,
-        fields={
-            "cost_center": f"CC-{stream.integer(1000, 4999)}",
-            "fiscal_year": build.today.year,
-            "nature": nature,
-            "budget_cents": free_cents + committed + spent,
-            "committed_cents": committed,
-            "spent_cents": spent,
-        },
-    )
-    line.currency = kit.CURRENCY
-    return line
 
 
 def _draw_parts(stream: kit.Stream, facts: Transfer) -> list[int]:

@@ -21,7 +21,6 @@ from companyos_gateway.scenarios.project_selection.proposals import (
 
 TYPE_KEY, KIND = "project_selection", "proposal"
 SELECTED, NOT_SELECTED = "selected", "not_selected"
-USED_CENTS = (100_000, 3_000_000)
 LIMIT_PERCENT = (60, 160)
 """Range of the finance controllers' limit in percent of the total; the CFO decides above it."""
 
@@ -94,13 +93,10 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         purpose, other_purpose = stream.sample(self.texts()["purposes"], 2)
         is_frozen = ground is RefusalGround.FROZEN
         state = "frozen" if is_frozen else "active"
-        line = _file_line(build, purpose, state, owner_id, free_cents=rules.available_cents)
-        other_line = _file_line(build, other_purpose, "active", unrelated_person_id, free_cents=rules.available_cents)
-        lookalike = None
-        if kit.Kind.SIMILAR_NAMES in build.kinds:
-            spent = line.fields["spent_cents"] + kit.rounded_amount(stream, 10_000, 90_000)
-            fields = {"cost_center": f"CC-{stream.integer(5000, 5999)}", "spent_cents": spent}
-            lookalike = build.copy_record(line, fields)
+        file_line = partial(build.file_budget_line, days=(20, 60), free_cents=rules.available_cents)
+        line = file_line(purpose, state=state, owner_id=owner_id)
+        other_line = file_line(other_purpose, state="active", owner_id=unrelated_person_id)
+        lookalike = build.copy_budget_line(line)
         proposals = self._file_proposals(build, line, drawn)
         self._file_others(build, lookalike or other_line, line, proposals)
         best = best_selection(proposals, rules)
@@ -226,27 +222,6 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
             _file_proposal(
                 build, line if is_draft else other_line, one, title, state="draft" if is_draft else "submitted"
             )
-
-
-def _file_line(build: kit.BuildContext, purpose: str, state: str, owner_id: str, *, free_cents: int) -> kit.RecordRow:
-    stream = build.stream
-    committed, spent = kit.rounded_amount(stream, *USED_CENTS), kit.rounded_amount(stream, *USED_CENTS)
-    line = build.file_record(
-        "budget_line",
-        title=f"Budget: {purpose}",
-        state=state,
-        day=build.working_day_ago(20, 60),
-        owner_id=owner_id,
-        fields={
-            "cost_center": f"CC-{stream.integer(1000, 4999)}",
-            "fiscal_year": build.today.year,
-            "budget_cents": free_cents + committed + spent,
-            "committed_cents": committed,
-            "spent_cents": spent,
-        },
-    )
-    line.currency = kit.CURRENCY
-    return line
 
 
 def _file_proposal(
