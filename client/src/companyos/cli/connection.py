@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -37,6 +37,8 @@ SPLITS = {"train": "for training", "validation": "for model selection", "test": 
 _START_HINT = "; is `companyos up` running there?"
 _SNAPSHOT_START = re.compile(r"[0-9a-f]{4,32}")
 _IDS_SHOWN = 4
+
+ResultT = TypeVar("ResultT")
 
 UrlOption = Annotated[
     str | None,
@@ -100,6 +102,16 @@ class Server:
         async with Trainer(self.url, headers=bearer(self.token)) as trainer:
             with _hint_to_start():
                 yield trainer
+
+    def ask(self, requests: Callable[[Trainer], Awaitable[ResultT]]) -> ResultT:
+        """Return the result of requests to the server's HTTP API."""
+        import asyncio
+
+        async def result() -> ResultT:
+            async with self.trainer() as trainer:
+                return await requests(trainer)
+
+        return asyncio.run(result())
 
 
 @contextmanager

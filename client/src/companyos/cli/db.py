@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import tempfile
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +21,9 @@ from companyos.cli.connection import (
 )
 from companyos.cli.sql import DatabaseCopies, open_shell, print_rows
 from companyos.cli.terminal import OUT, USAGE_ERROR, fail, print_json, report_errors, sanitize
+
+if TYPE_CHECKING:
+    from companyos.trainer import Trainer
 
 _SERVICE_NAME = re.compile("[A-Za-z0-9_-]+")
 
@@ -60,9 +62,8 @@ def db(
         fail("--json needs --sql", USAGE_ERROR)
     with report_errors(), ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="companyos-db-")))
-        copies = stack.enter_context(
-            closing(DatabaseCopies(_write_copies(folder, asyncio.run(_fetch(url, token, episode, service)))))
-        )
+        databases = connect_to(url, token).ask(lambda trainer: _fetch(trainer, episode, service))
+        copies = stack.enter_context(closing(DatabaseCopies(_write_copies(folder, databases))))
         if out is not None:
             for path in copies.paths.values():
                 OUT.print(sanitize(str(path)), soft_wrap=True)
@@ -76,11 +77,10 @@ def db(
             open_shell(copies)
 
 
-async def _fetch(url: str, token: str | None, episode: str | None, service: str | None) -> dict[str, bytes]:
-    async with connect_to(url, token).trainer() as trainer:
-        episode_id = await resolve_episode_id(trainer, episode)
-        services = [service] if service is not None else await trainer.services()
-        return {name: await trainer.database(episode_id, name) for name in services}
+async def _fetch(trainer: Trainer, episode: str | None, service: str | None) -> dict[str, bytes]:
+    episode_id = await resolve_episode_id(trainer, episode)
+    services = [service] if service is not None else await trainer.services()
+    return {name: await trainer.database(episode_id, name) for name in services}
 
 
 def _write_copies(folder: Path, databases: dict[str, bytes]) -> dict[str, Path]:

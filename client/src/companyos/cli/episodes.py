@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from companyos.cli.terminal import OUT, data_table, format_time, id_column_width
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState, EpisodeDiff, RowDiff
+    from companyos.trainer import Trainer
 
 
 def episodes(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
@@ -37,21 +37,14 @@ def episodes(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, t
       [cyan]companyos episodes --url http://127.0.0.1:9000[/]
       [cyan]companyos episodes --json | jq -r '.\\[].episode_id'[/]
     """
-    import asyncio
-
     with report_errors():
-        listed = asyncio.run(_fetch_episodes(url, token))
+        listed = connect_to(url, token).ask(lambda trainer: trainer.episodes())
     if as_json:
         print_json([episode.model_dump(mode="json", exclude={"token"}) for episode in listed])
     elif listed:
         _print_episodes(listed)
     else:
         OUT.print("[dim]no episode is live[/]")
-
-
-async def _fetch_episodes(url: str, token: str | None) -> list[CompanyOSState]:
-    async with connect_to(url, token).trainer() as trainer:
-        return await trainer.episodes()
 
 
 def _print_episodes(listed: list[CompanyOSState]) -> None:
@@ -104,17 +97,16 @@ def diff(
       [cyan]companyos diff main --from 4 --to 5[/]   changes of step 5
       [cyan]companyos diff main --json[/]
     """
+
+    async def read(trainer: Trainer) -> EpisodeDiff:
+        return await trainer.diff(await resolve_episode_id(trainer, episode), from_=from_, to=to)
+
     with report_errors():
-        episode_diff = asyncio.run(_fetch_diff(url, token, episode, from_, to))
+        episode_diff = connect_to(url, token).ask(read)
     if as_json:
         print_json(episode_diff.model_dump(mode="json"))
     else:
         _print_diff(episode_diff)
-
-
-async def _fetch_diff(url: str, token: str | None, episode: str | None, from_: int, to: int | None) -> EpisodeDiff:
-    async with connect_to(url, token).trainer() as trainer:
-        return await trainer.diff(await resolve_episode_id(trainer, episode), from_=from_, to=to)
 
 
 def _print_diff(episode_diff: EpisodeDiff) -> None:

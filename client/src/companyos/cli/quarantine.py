@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,7 +53,7 @@ quarantine_app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode="
 def list_items(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
     """List the items in quarantine, oldest first."""
     with report_errors():
-        items = asyncio.run(_list(url, token))
+        items = connect_to(url, token).ask(lambda trainer: trainer.quarantine())
     if as_json:
         print_json([item.model_dump(mode="json") for item in items])
     elif items:
@@ -69,7 +68,7 @@ def show(
 ) -> None:
     """Show why an item is in quarantine, and its files."""
     with report_errors():
-        quarantined = asyncio.run(_show(url, token, item))
+        quarantined = connect_to(url, token).ask(lambda trainer: _find_item(trainer, item))
     if as_json:
         print_json(quarantined.model_dump(mode="json"))
         return
@@ -87,7 +86,7 @@ def restore(item: ItemArgument, url: RunningUrlOption = DEFAULT_URL, token: Toke
     version that wrote it instead: `companyos quarantine show` names it.
     """
     with report_errors():
-        restored = asyncio.run(_restore(url, token, item))
+        restored = connect_to(url, token).ask(lambda trainer: _restore(trainer, item))
     ERR.print(f"[dim]restored[/] {sanitize(restored.id)}[dim]; restart the gateway to load it[/]", soft_wrap=True)
 
 
@@ -100,32 +99,17 @@ def remove(
 ) -> None:
     """Delete an item permanently, with its databases."""
     with report_errors():
-        quarantined = asyncio.run(_show(url, token, item))
+        server = connect_to(url, token)
+        quarantined = server.ask(lambda trainer: _find_item(trainer, item))
         if not is_sure and not sys.stdin.isatty():
             fail("--yes is required without a terminal", USAGE_ERROR)
         if is_sure or typer.confirm(f"Delete {quarantined.id} ({quarantined.detail}) permanently?", abort=True):
-            asyncio.run(_remove(url, token, quarantined.id))
+            server.ask(lambda trainer: trainer.remove_from_quarantine(quarantined.id))
     ERR.print(f"[dim]deleted[/] {sanitize(quarantined.id)}", soft_wrap=True)
 
 
-async def _list(url: str, token: str | None) -> list[QuarantineItem]:
-    async with connect_to(url, token).trainer() as trainer:
-        return await trainer.quarantine()
-
-
-async def _show(url: str, token: str | None, name: str) -> QuarantineItem:
-    async with connect_to(url, token).trainer() as trainer:
-        return await _find_item(trainer, name)
-
-
-async def _restore(url: str, token: str | None, name: str) -> QuarantineItem:
-    async with connect_to(url, token).trainer() as trainer:
-        return await trainer.restore_from_quarantine((await _find_item(trainer, name)).id)
-
-
-async def _remove(url: str, token: str | None, item_id: str) -> None:
-    async with connect_to(url, token).trainer() as trainer:
-        await trainer.remove_from_quarantine(item_id)
+async def _restore(trainer: Trainer, name: str) -> QuarantineItem:
+    return await trainer.restore_from_quarantine((await _find_item(trainer, name)).id)
 
 
 async def _find_item(trainer: Trainer, name: str) -> QuarantineItem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,6 +34,7 @@ from companyos.cli.terminal import (
 
 if TYPE_CHECKING:
     from companyos.contract import CompanyOSState, OpenedEpisode, SnapshotInfo
+    from companyos.trainer import Trainer
 
 
 def snapshot(
@@ -63,31 +63,26 @@ def snapshot(
     if delete is not None and (episode is not None or is_listing):
         fail("--delete cannot be combined with other options or an episode", USAGE_ERROR)
     with report_errors():
+        server = connect_to(url, token)
         if delete is not None:
-            deleted = asyncio.run(_delete(url, token, delete))
+            deleted = server.ask(lambda trainer: _delete(trainer, delete))
             ERR.print(f"[dim]deleted[/] {deleted}", soft_wrap=True)
         elif is_listing:
-            _print_list(asyncio.run(_list_snapshots(url, token, episode)), of=episode, as_json=as_json)
+            listed = server.ask(lambda trainer: trainer.snapshots())
+            selected = [info for info in listed if episode in (None, info.episode_id)]
+            _print_list(selected, of=episode, as_json=as_json)
         else:
-            _print_snapshot(asyncio.run(_create(url, token, episode)), as_json=as_json)
+            _print_snapshot(server.ask(lambda trainer: _create(trainer, episode)), as_json=as_json)
 
 
-async def _create(url: str, token: str | None, episode: str | None) -> SnapshotInfo:
-    async with connect_to(url, token).trainer() as trainer:
-        return await trainer.snapshot(await resolve_episode_id(trainer, episode))
+async def _create(trainer: Trainer, episode: str | None) -> SnapshotInfo:
+    return await trainer.snapshot(await resolve_episode_id(trainer, episode))
 
 
-async def _list_snapshots(url: str, token: str | None, episode: str | None) -> list[SnapshotInfo]:
-    async with connect_to(url, token).trainer() as trainer:
-        listed = await trainer.snapshots()
-    return [info for info in listed if episode in (None, info.episode_id)]
-
-
-async def _delete(url: str, token: str | None, snapshot_id: str) -> str:
-    async with connect_to(url, token).trainer() as trainer:
-        full_id = await resolve_snapshot_id(trainer, snapshot_id)
-        await trainer.delete_snapshot(full_id)
-        return full_id
+async def _delete(trainer: Trainer, snapshot_id: str) -> str:
+    full_id = await resolve_snapshot_id(trainer, snapshot_id)
+    await trainer.delete_snapshot(full_id)
+    return full_id
 
 
 def _print_snapshot(info: SnapshotInfo, *, as_json: bool) -> None:
@@ -153,7 +148,7 @@ def restore(
     if snapshot is None:
         fail("SNAPSHOT is required; `companyos snapshot --list` lists them", USAGE_ERROR)
     with report_errors():
-        state = asyncio.run(_restore(url, token, episode, snapshot))
+        state = connect_to(url, token).ask(lambda trainer: _restore(trainer, episode, snapshot))
     OUT.print(
         f"[bold]{sanitize(str(state.episode_id))}[/] is at step {state.step_count} again, {format_time(state.now)}, "
         f"return {format_reward(state.return_)}",
@@ -161,10 +156,9 @@ def restore(
     )
 
 
-async def _restore(url: str, token: str | None, episode: str | None, snapshot: str) -> CompanyOSState:
-    async with connect_to(url, token).trainer() as trainer:
-        full_id = await resolve_snapshot_id(trainer, snapshot)
-        return await trainer.restore(await resolve_episode_id(trainer, episode), full_id)
+async def _restore(trainer: Trainer, episode: str | None, snapshot: str) -> CompanyOSState:
+    full_id = await resolve_snapshot_id(trainer, snapshot)
+    return await trainer.restore(await resolve_episode_id(trainer, episode), full_id)
 
 
 MAX_FORKS = 64
@@ -195,7 +189,7 @@ def fork(
       [cyan]companyos fork $(companyos snapshot main) --json[/]
     """
     with report_errors():
-        forks = asyncio.run(_fork(url, token, snapshot, count))
+        forks = connect_to(url, token).ask(lambda trainer: _fork(trainer, snapshot, count))
     if as_json:
         print_json([each.model_dump(mode="json") for each in forks])
         return
@@ -208,6 +202,5 @@ def fork(
     ERR.print("[dim]An episode without steps is dropped after the idle timeout.[/]", soft_wrap=True)
 
 
-async def _fork(url: str, token: str | None, snapshot: str, count: int) -> list[OpenedEpisode]:
-    async with connect_to(url, token).trainer() as trainer:
-        return await trainer.fork(await resolve_snapshot_id(trainer, snapshot), count)
+async def _fork(trainer: Trainer, snapshot: str, count: int) -> list[OpenedEpisode]:
+    return await trainer.fork(await resolve_snapshot_id(trainer, snapshot), count)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from companyos.contract import CompanyOSResetObservation, ScenarioInfo, SplitInfo, TaskInfo
+    from companyos.trainer import Trainer
 
 DEFAULT_TASKS = 20
 """Default number of listed tasks of a split."""
@@ -105,15 +106,12 @@ def tasks(
 
 
 def _show_all(server: Server, *, as_json: bool) -> None:
-    import asyncio
-
     from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES
 
-    async def read() -> tuple[list[ScenarioInfo], list[SplitInfo]]:
-        async with server.trainer() as trainer:
-            return await trainer.scenarios(), await trainer.splits()
+    async def read(trainer: Trainer) -> tuple[list[ScenarioInfo], list[SplitInfo]]:
+        return await trainer.scenarios(), await trainer.splits()
 
-    scenarios, splits = asyncio.run(read())
+    scenarios, splits = server.ask(read)
     if as_json:
         print_json({"scenarios": _dump_models(scenarios), "splits": _dump_models(splits)})
         return
@@ -153,13 +151,8 @@ def _browse(
 
 def read_tasks(server: Server, split: str, scenario: str | None, levels: Sequence[int]) -> list[TaskInfo]:
     """Return the tasks of a split at these chaos levels, all if there are none; end the command if no task matches."""
-    import asyncio
-
-    async def read() -> list[TaskInfo]:
-        async with server.trainer() as trainer:
-            return await trainer.tasks(split if scenario is None else f"{split}.{scenario}")
-
-    selected = [task for task in asyncio.run(read()) if not levels or task.chaos in levels]
+    tasks = server.ask(lambda trainer: trainer.tasks(split if scenario is None else f"{split}.{scenario}"))
+    selected = [task for task in tasks if not levels or task.chaos in levels]
     if not selected:
         fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
     return selected
@@ -185,18 +178,15 @@ def _table(listed: list[TaskInfo]) -> Table:
 
 
 def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
-    import asyncio
+    async def read(trainer: Trainer) -> TaskInfo:
+        name, _, _copy = task_id.rpartition(".")
+        listed = await trainer.tasks(name)
+        ids = [task.id for task in listed]
+        if task_id not in ids:
+            fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
+        return await trainer.task(name, ids.index(task_id))
 
-    async def read() -> TaskInfo:
-        async with server.trainer() as trainer:
-            name, _, _copy = task_id.rpartition(".")
-            listed = await trainer.tasks(name)
-            ids = [task.id for task in listed]
-            if task_id not in ids:
-                fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
-            return await trainer.task(name, ids.index(task_id))
-
-    task = asyncio.run(read())
+    task = server.ask(read)
     if as_json:
         print_json(task.model_dump(mode="json"))
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from companyos.cli.connection import Server
+from companyos.cli.connection import connect_to
 from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
@@ -125,48 +125,30 @@ def _trainer_token() -> str | None:
 
 def _read_episode(url: str, episode_id: str) -> CompanyOSState | str | None:
     """Return the state of an episode, or the reason for its quarantine; None in production mode, which hides both."""
-    import asyncio
-
-    from companyos.openenv_preload import preload_openenv
-
-    preload_openenv()
     from companyos.errors import ApiError
 
-    async def read() -> CompanyOSState | str | None:
-        async with Server(url, _trainer_token()).trainer() as trainer:
-            try:
-                return await trainer.episode(episode_id)
-            except ApiError as error:
-                if error.problem == "episode-quarantined":
-                    return f"not replaced: {str(error).partition(': ')[2]}"
-                if error.problem != "not-found":
-                    raise
-                return None
-
-    return asyncio.run(read())
+    try:
+        return connect_to(url, _trainer_token()).ask(lambda trainer: trainer.episode(episode_id))
+    except ApiError as error:
+        if error.problem == "episode-quarantined":
+            return f"not replaced: {str(error).partition(': ')[2]}"
+        if error.problem != "not-found":
+            raise
+        return None
 
 
 def _read_quarantine(enterprise: Enterprise) -> list[QuarantineItem]:
     """Return the items in quarantine; none in production mode, which hides them."""
     if not enterprise.readiness().get("quarantine", {}).get("items"):
         return []
-    import asyncio
-
-    from companyos.openenv_preload import preload_openenv
-
-    preload_openenv()
     from companyos.errors import ApiError
 
-    async def read() -> list[QuarantineItem]:
-        async with Server(enterprise.url, _trainer_token()).trainer() as trainer:
-            try:
-                return await trainer.quarantine()
-            except ApiError as error:
-                if error.problem != "not-found":
-                    raise
-                return []
-
-    return asyncio.run(read())
+    try:
+        return connect_to(enterprise.url, _trainer_token()).ask(lambda trainer: trainer.quarantine())
+    except ApiError as error:
+        if error.problem != "not-found":
+            raise
+        return []
 
 
 def _print_quarantine(enterprise: Enterprise, items: list[QuarantineItem]) -> None:
