@@ -48,12 +48,8 @@ class Conversation:
         ]
         self._dropped_turns = 0
         self._tokens_per_char = FIRST_TOKENS_PER_CHAR
-        self._calls_made = 0
-
-    @property
-    def calls_made(self) -> int:
+        self.calls_made = 0
         """Number of calls that the model has made so far."""
-        return self._calls_made
 
     def add_answer(self, message: dict[str, Any], calls: Sequence[ToolCall]) -> None:
         """Append the model's message without null fields; replace its calls with parsable ones."""
@@ -65,7 +61,7 @@ class Conversation:
         else:
             kept.pop("tool_calls", None)
             kept.setdefault("content", "")
-        self._calls_made += len(calls)
+        self.calls_made += len(calls)
         self.messages.append(kept)
 
     def add_result(self, call: ToolCall, step: StepView) -> dict[str, Any]:
