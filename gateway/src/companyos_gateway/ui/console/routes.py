@@ -74,10 +74,6 @@ def console_router(runtime: GatewayRuntime, drain: DrainState) -> LazyRouter:
     return router
 
 
-async def _show_episodes(runtime: GatewayRuntime, request: Request) -> Response:
-    return _episodes_page(runtime, request)
-
-
 async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
     """Start an episode and redirect to its desk, or show the error on the form."""
     form = submitted(request)
@@ -85,7 +81,7 @@ async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
         episode = await runtime.reset(reset_options(dict(form.arguments)))
     except GatewayError as problem:
         form_error = FormResult(operation="start", form=form.form, problem=problem.body(), typed=form.typed)
-        return _episodes_page(runtime, request, form_error, problem.status)
+        return await _show_episodes(runtime, request, form_error, problem.status)
     return RedirectResponse(_desk_url(root_path_of(request), episode), SEE_OTHER)
 
 
@@ -96,7 +92,7 @@ async def _end_episode(runtime: GatewayRuntime, request: Request) -> Response:
     return RedirectResponse(prefix_of(request), SEE_OTHER)
 
 
-def _episodes_page(
+async def _show_episodes(
     runtime: GatewayRuntime, request: Request, form_error: FormResult | None = None, status: int = 200
 ) -> Response:
     engine, query = runtime.engine(), ListQuery(request, "state", "scenario", "outcome", "chaos")
