@@ -14,7 +14,6 @@ from companyos_gateway.api.episodes import EpisodeId
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
-from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
@@ -95,7 +94,7 @@ def trainer_router(runtime: GatewayRuntime) -> LazyRouter:
         stored = {
             "task": task.model_dump(mode="json"),
             "verdict": verdict.model_dump(mode="json"),
-            "injections": [_injection_info(injection) for injection in instance.injections],
+            "injections": [injection.info().model_dump(mode="json") for injection in instance.injections],
             "brief": instance.brief,
             "company": instance.company_name,
             "acting_as": instance.acting_as,
@@ -108,10 +107,3 @@ def trainer_router(runtime: GatewayRuntime) -> LazyRouter:
         return Response(canonical_json(runtime.evidence_signer().sign(stored)), media_type="application/json")
 
     return router
-
-
-def _injection_info(injection: Injection) -> dict[str, Any]:
-    info = InjectionInfo(
-        kind=injection.kind.value, mark=injection.mark.value, entity=injection.entity, detail=dict(injection.detail)
-    )
-    return info.model_dump(mode="json")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from companyos.contract import InjectionInfo
 from companyos_gateway.chaos.kinds import EXCLUDES, REQUIRES, Group, Kind, Mark
 from companyos_gateway.chaos.profiles import ChaosError, Profile, parse_kind, parse_rate
 from companyos_gateway.services import service_names
@@ -22,6 +23,10 @@ class Injection:
     mark: Mark
     entity: str
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def info(self) -> InjectionInfo:
+        """Return the injection as evidence and viewers contain it."""
+        return InjectionInfo(kind=self.kind.value, mark=self.mark.value, entity=self.entity, detail=dict(self.detail))
 
 
 def split_overrides(overrides: Mapping[str, float]) -> tuple[dict[Kind, float], dict[tuple[str, Kind], float]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from companyos.contract import EpisodeVerdict, InjectionInfo, Outcome, ResetOptions
+from companyos.contract import EpisodeVerdict, Outcome, ResetOptions
 from companyos.viewer import EpisodeFacts
 from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import Episode
@@ -97,15 +97,3 @@ class EpisodeSource:
             steps=self.step,
             failed=list(self.verdict.failed),
         )
-
-    def injection_infos(self) -> list[InjectionInfo]:
-        """Return the injected obstacles."""
-        return [
-            InjectionInfo(
-                kind=injection.kind.value,
-                mark=injection.mark.value,
-                entity=injection.entity,
-                detail=dict(injection.detail),
-            )
-            for injection in self.injections
-        ]

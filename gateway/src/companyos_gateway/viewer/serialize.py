@@ -94,7 +94,7 @@ def serialize_episode(source: EpisodeSource, task: Task, name: str) -> EpisodeDo
         max_steps=source.max_steps,
         steps=steps,
         verdict=source.verdict,
-        injections=source.injection_infos(),
+        injections=[injection.info() for injection in source.injections],
         finish=None if source.finish is None else source.finish.model_dump(mode="json"),
         faults=[f"The journal was deleted: {missing_steps} steps cannot be shown."] if missing_steps > 0 else [],
     )
