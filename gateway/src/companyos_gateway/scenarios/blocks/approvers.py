@@ -101,6 +101,45 @@ def add_approver_chain(
     return ApproverChain((delegate_id,), dead_ends)
 
 
+def add_two_stage_approvers(
+    world: WorldBuilder,
+    stream: Stream,
+    *,
+    first: tuple[str, Role],
+    last: tuple[str, Role],
+    amount_cents: int,
+    kinds: Collection[Kind],
+) -> tuple[str, ApproverChain]:
+    """Add the approvers of two stages; return the first stage's approver ID and the last stage's chain.
+
+    `first` and `last` are approval types with roles. The first approver is never absent. The last approver is also
+    their delegate, so that one person could give both approvals.
+    """
+    type_key, role = first
+    first_id = world.staff.holders(role)[0].id
+    world.remove_absences(first_id)
+    last_key, last_role = last
+    decision_spec = DecisionSpec(
+        type_key=last_key,
+        role=last_role,
+        holder_ids=sorted(one.id for one in world.staff.holders(last_role)),
+        amount_cents=amount_cents,
+        deputy_candidates=leads_and_finance(world) - {first_id},
+        other_types=["purchase_order", "contract_renewal"],
+    )
+    chain = add_approver_chain(world, stream, decision_spec, kinds)
+    add_delegation(
+        world,
+        first_id,
+        chain.approver_ids[0],
+        type_keys=[type_key],
+        limit_cents=None,
+        starts_at=closing_time(working_days_from(world.today, -stream.integer(3, 9))),
+        ends_at=closing_time(working_days_from(world.today, stream.integer(30, 40))),
+    )
+    return first_id, chain
+
+
 def delegate_to_excluded(world: WorldBuilder, stream: Stream, holder_id: str, excluded_ids: Collection[str]) -> None:
     """Delegate an absent holder's authority to an excluded person, who must not decide despite the delegation."""
     people = [world.staff.person(person_id) for person_id in sorted({*excluded_ids} - {holder_id})]

@@ -28,11 +28,11 @@ from companyos_gateway.evaluation.outcome import (
 from companyos_gateway.evaluation.outcome_rubric import outcome_rubric
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
 from companyos_gateway.scenarios.api import Instance
-from companyos_gateway.scenarios.blocks.approval_stages import add_two_stage_approvers
 from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
     add_approver_chain,
+    add_two_stage_approvers,
     affected_people,
     delegate_to_excluded,
     leads_and_finance,
