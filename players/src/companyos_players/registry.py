@@ -1,8 +1,9 @@
 """Looks up the scripted players of a scenario by its name.
 
-The players of a built-in scenario are the modules `fair/<scenario>.py`, which declares `play` and `WORKER`, and
-`adversaries/<scenario>.py`, which declares `ADVERSARIES` and `REQUIRED_CHAOS`. Those of a scenario of another package
-are one module with all four, registered as an entry point of the group `companyos.players`.
+The players of a built-in scenario are the modules `fair/<scenario>.py`, which declares `play` and `WORKER`, from which
+ablations and adversaries are derived, and `adversaries/<scenario>.py`, which declares `ADVERSARIES` and
+`REQUIRED_CHAOS`. Those of a scenario of another package are one module with all four, registered as an entry point of
+the group `companyos.players`.
 """
 
 from __future__ import annotations

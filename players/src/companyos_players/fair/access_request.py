@@ -130,4 +130,3 @@ class AccessRequestWorker(Worker):
 
 play = AccessRequestWorker.play
 WORKER = AccessRequestWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -143,4 +143,3 @@ class AuditRemediationWorker(Worker):
 
 play = AuditRemediationWorker.play
 WORKER = AuditRemediationWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -200,4 +200,3 @@ class BacklogTriageWorker(Worker):
 
 play = BacklogTriageWorker.play
 WORKER = BacklogTriageWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -115,4 +115,3 @@ class BudgetTransferWorker(Worker):
 
 play = BudgetTransferWorker.play
 WORKER = BudgetTransferWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -90,4 +90,3 @@ class BugEscalationWorker(Worker):
 
 play = BugEscalationWorker.play
 WORKER = BugEscalationWorker
-"""The worker that ablations and adversaries are derived from."""

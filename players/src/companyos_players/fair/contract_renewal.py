@@ -185,4 +185,3 @@ class ContractRenewalWorker(OrderedApprovalWorker):
 
 play = ContractRenewalWorker.play
 WORKER = ContractRenewalWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -123,4 +123,3 @@ class CustomerRefundWorker(Worker):
 
 play = CustomerRefundWorker.play
 WORKER = CustomerRefundWorker
-"""The worker that ablations and adversaries are derived from."""

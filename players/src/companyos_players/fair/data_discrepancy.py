@@ -133,4 +133,3 @@ class DataDiscrepancyWorker(Worker):
 
 play = DataDiscrepancyWorker.play
 WORKER = DataDiscrepancyWorker
-"""The worker that ablations and adversaries are derived from."""

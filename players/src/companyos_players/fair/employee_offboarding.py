@@ -188,4 +188,3 @@ class EmployeeOffboardingWorker(Worker):
 
 play = EmployeeOffboardingWorker.play
 WORKER = EmployeeOffboardingWorker
-"""The worker that ablations and adversaries are derived from."""

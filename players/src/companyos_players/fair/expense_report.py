@@ -120,4 +120,3 @@ class ExpenseReportWorker(Worker):
 
 play = ExpenseReportWorker.play
 WORKER = ExpenseReportWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -106,4 +106,3 @@ class HandbookUpdateWorker(Worker):
 
 play = HandbookUpdateWorker.play
 WORKER = HandbookUpdateWorker
-"""The worker that ablations and adversaries are derived from."""

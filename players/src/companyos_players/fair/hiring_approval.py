@@ -116,4 +116,3 @@ class HiringApprovalWorker(Worker):
 
 play = HiringApprovalWorker.play
 WORKER = HiringApprovalWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -189,4 +189,3 @@ class IncidentResponseWorker(Worker):
 
 play = IncidentResponseWorker.play
 WORKER = IncidentResponseWorker
-"""The worker that ablations and adversaries are derived from."""

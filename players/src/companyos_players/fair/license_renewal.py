@@ -114,4 +114,3 @@ class LicenseRenewalWorker(Worker):
 
 play = LicenseRenewalWorker.play
 WORKER = LicenseRenewalWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -130,4 +130,3 @@ def total(selection: list[Json]) -> int:
 
 play = ProjectSelectionWorker.play
 WORKER = ProjectSelectionWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -183,4 +183,3 @@ class PurchaseOrderWorker(Worker):
 
 play = PurchaseOrderWorker.play
 WORKER = PurchaseOrderWorker
-"""The worker that ablations and adversaries are derived from."""

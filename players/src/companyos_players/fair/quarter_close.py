@@ -180,4 +180,3 @@ class QuarterCloseWorker(Worker):
 
 play = QuarterCloseWorker.play
 WORKER = QuarterCloseWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -108,4 +108,3 @@ class SecurityExceptionWorker(Worker):
 
 play = SecurityExceptionWorker.play
 WORKER = SecurityExceptionWorker
-"""The worker that ablations and adversaries are derived from."""

@@ -178,4 +178,3 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
 
 play = VendorBankChangeWorker.play
 WORKER = VendorBankChangeWorker
-"""The worker that ablations and adversaries are derived from."""

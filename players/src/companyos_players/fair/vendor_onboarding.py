@@ -117,4 +117,3 @@ class VendorOnboardingWorker(Worker):
 
 play = VendorOnboardingWorker.play
 WORKER = VendorOnboardingWorker
-"""The worker that ablations and adversaries are derived from."""
