@@ -23,10 +23,6 @@ class MetricChecks:
 
     spec: MetricSpec
 
-    def value_source(self) -> FieldSource:
-        """Return the metric's value, in the unit of the task, as the system of record of a field."""
-        return self.value_at
-
     def value_at(self, evidence: Evidence, step: int = LAST_STEP) -> float | None:
         """Return the metric's value as of a step, in the unit of the task."""
         metric = evidence.metric_at(self.spec.metric_id, step)

@@ -62,7 +62,7 @@ class MetricValue:
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return a source of the metric's value."""
-        return MetricChecks(self.metric).value_source()
+        return MetricChecks(self.metric).value_at
 
 
 @dataclass(frozen=True)
