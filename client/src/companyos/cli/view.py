@@ -108,11 +108,11 @@ def _resolve_name(run: StoredRun, requested: str) -> str:
     if len(matches) == 1:
         return matches[0]
     candidates = matches or names
-    sanitize = ", ".join(candidates[:_NAMES_SHOWN]) + (", ..." if len(candidates) > _NAMES_SHOWN else "")
+    listed = ", ".join(candidates[:_NAMES_SHOWN]) + (", ..." if len(candidates) > _NAMES_SHOWN else "")
     reason = (
         f"{len(matches)} episode names contain {requested!r}" if matches else f"no episode name contains {requested!r}"
     )
-    return fail(f"{reason}: {sanitize}", USAGE_ERROR)
+    return fail(f"{reason}: {listed}", USAGE_ERROR)
 
 
 def installed_rescorer() -> Rescorer | None:
