@@ -32,7 +32,7 @@ def problem_examples(errors: Iterable[type[GatewayError]]) -> dict[str, dict[str
 
 def problem_example(status: int, code: str, title: str) -> dict[str, Any]:
     """Return the example of an error response."""
-    body = ProblemBody(type="about:blank", title=title, status=status, code=code, detail=None, errors=None)
+    body = ProblemBody(title=title, status=status, code=code)
     return {"summary": title, "value": body.model_dump(mode="json", exclude_none=True)}
 
 

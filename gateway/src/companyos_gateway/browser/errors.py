@@ -33,15 +33,13 @@ class ActionRejectedError(Exception):
 
     def __init__(self, code: str, title: str, detail: str, status: int = 422) -> None:
         super().__init__(f"{code}: {detail}")
-        self.body = ProblemBody(type="about:blank", title=title, status=status, code=code, detail=detail, errors=None)
+        self.body = ProblemBody(title=title, status=status, code=code, detail=detail)
 
 
 BROWSER_RESTARTED: Final = ProblemBody(
-    type="about:blank",
     title="Browser restarted after a failure",
     status=503,
     code="browser-restarted",
     detail="The window is open again at the same address without unsubmitted text. The action was not counted.",
-    errors=None,
 )
 """The result of an action during which the browser failed."""

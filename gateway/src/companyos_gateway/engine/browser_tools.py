@@ -43,12 +43,10 @@ KEYS = (
 )
 
 NO_FREE_ACTIONS_LEFT = ProblemBody(
-    type="about:blank",
     title="No free browser actions left",
     status=429,
     code="no-free-actions-left",
     detail="Each further browser action counts as a step of the episode and is not executed.",
-    errors=None,
 )
 """Result of browser actions after the free ones are used up; each of them is a step."""
 

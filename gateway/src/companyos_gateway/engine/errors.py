@@ -66,14 +66,7 @@ class GatewayError(Exception):
 
     def body(self) -> ProblemBody:
         """Return the body of the HTTP response."""
-        return ProblemBody(
-            type="about:blank",
-            title=self.title,
-            status=self.status,
-            code=self.code,
-            detail=self.detail,
-            errors=self.errors,
-        )
+        return ProblemBody(title=self.title, status=self.status, code=self.code, detail=self.detail, errors=self.errors)
 
 
 class UnknownTaskError(GatewayError):

@@ -61,7 +61,6 @@ def problem_of(observation: StepObservation, title: str) -> ProblemBody | None:
     """Return the problem of a step, None if it succeeded. `title` is the title of a tool error."""
     if observation.error is not None:
         return ProblemBody(
-            type="about:blank",
             title=title,
             status=422,
             code=observation.error.error_type.value.replace("_", "-"),

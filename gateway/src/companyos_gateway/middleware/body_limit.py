@@ -155,14 +155,7 @@ def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Re
     if is_mcp_path(path):
         reply = JsonRpcRequestError(parse_leniently(body), JsonRpcErrorCode.PARSE_ERROR, text).reply
         return JSONResponse(reply, status if reply["id"] is None else _OK, headers)
-    problem = ProblemBody(
-        type="about:blank",
-        title="Invalid request body",
-        status=status,
-        code=error.code,
-        detail=str(error),
-        errors=None,
-    )
+    problem = ProblemBody(title="Invalid request body", status=status, code=error.code, detail=str(error))
     if accepts_form(path):
         return problem_body_page(problem, headers)
     return problem_response_of(problem, headers)

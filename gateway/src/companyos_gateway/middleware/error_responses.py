@@ -81,7 +81,7 @@ async def _on_validation_error(request: Request, error: Exception) -> Response:
     )
     title = "Invalid request"
     return problem_response_of(
-        ProblemBody(type="about:blank", title=title, status=422, code="invalid-request", detail=detail, errors=errors)
+        ProblemBody(title=title, status=422, code="invalid-request", detail=detail, errors=errors)
     )
 
 
@@ -96,9 +96,7 @@ def _content_type_hint(request: Request, error: RequestValidationError) -> list[
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, "http-error")
-    body = ProblemBody(
-        type="about:blank", title=str(error.detail), status=error.status_code, code=code, detail=None, errors=None
-    )
+    body = ProblemBody(title=str(error.detail), status=error.status_code, code=code)
     headers = {**(error.headers or {}), **web.allow_header(request, error)}
     accepted = request.headers.get("accept", "")
     if request.method == "GET" and "text/html" in accepted and "json" not in accepted:

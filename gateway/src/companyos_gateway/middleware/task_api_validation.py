@@ -37,7 +37,6 @@ def _error_response(names: list[str]) -> ASGIApp:
     errors = [{"place": name, "reason": "must be an integer"} for name in names]
     return problem_response_of(
         ProblemBody(
-            type="about:blank",
             title="Invalid request",
             status=422,
             code="invalid-request",

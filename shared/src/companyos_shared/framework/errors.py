@@ -82,14 +82,7 @@ class ServiceError(Exception):
 
     def body(self) -> ProblemBody:
         """Return the response body."""
-        return ProblemBody(
-            type="about:blank",
-            title=self.title,
-            status=self.status,
-            code=self.code,
-            detail=self.detail,
-            errors=self.errors,
-        )
+        return ProblemBody(title=self.title, status=self.status, code=self.code, detail=self.detail, errors=self.errors)
 
     def response(self, headers: dict[str, str] | None = None) -> Response:
         """Return the problem as an HTTP response."""
@@ -302,11 +295,8 @@ def shortened(value: object) -> str:
 async def _on_http(request: Request, error: Exception) -> Response:
     http_error = cast(HTTPException, error)
     body = ProblemBody(
-        type="about:blank",
         title=http_error.detail,
         status=http_error.status_code,
         code=_HTTP_CODES.get(http_error.status_code, "http-error"),
-        detail=None,
-        errors=None,
     )
     return problem_response(body, {**(http_error.headers or {}), **allow_header(request, http_error)})

@@ -15,10 +15,8 @@ from companyos_shared.wire.problem import ProblemBody
 
 ANY = "*"
 
-UNKNOWN_HOST: Final = ProblemBody(type="about:blank", title="Host not allowed", status=400, code="unknown-host")
-FOREIGN_ORIGIN: Final = ProblemBody(
-    type="about:blank", title="Cross-site request not allowed", status=403, code="foreign-origin"
-)
+UNKNOWN_HOST: Final = ProblemBody(title="Host not allowed", status=400, code="unknown-host")
+FOREIGN_ORIGIN: Final = ProblemBody(title="Cross-site request not allowed", status=403, code="foreign-origin")
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _DEFAULT_PORTS = frozenset({"80", "443"})
