@@ -46,17 +46,13 @@ def load_live_ticket(call: Call, key: str, if_match: int | None) -> Ticket:
 def change_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
     """Write changed values and increment the version; equal values change nothing."""
     different = {name: value for name, value in columns.items() if getattr(ticket, name) != value}
-    if not different:
-        return ticket
-    stamped = different | {"updated_at": call.now, "version": ticket.version + 1}
+    return touch_ticket(call, ticket, **different) if different else ticket
+
+
+def touch_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
+    """Increment the version of a ticket and write its columns; there are none if the change is outside its row."""
+    stamped = columns | {"updated_at": call.now, "version": ticket.version + 1}
     call.db.execute(update(tickets).where(tickets.c.key == ticket.key).values(stamped))
-    return load_ticket(call, ticket.key)
-
-
-def touch_ticket(call: Call, ticket: Ticket) -> Ticket:
-    """Increment the version of a ticket after a change outside its row."""
-    stamp = {"updated_at": call.now, "version": ticket.version + 1}
-    call.db.execute(update(tickets).where(tickets.c.key == ticket.key).values(stamp))
     return load_ticket(call, ticket.key)
 
 
