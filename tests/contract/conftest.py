@@ -49,3 +49,8 @@ def operations(service: Service[Any], manifest: dict[str, Any]) -> list[Operatio
 @pytest.fixture
 def tools(service: Service[Any], manifest: dict[str, Any]) -> list[Tool]:
     return [tool for tool in build_toolbox({service.name: manifest}, {"type": "object"}) if tool.operation]
+
+
+@pytest.fixture
+def writes(tools: list[Tool]) -> list[Tool]:
+    return [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]

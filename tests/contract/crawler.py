@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import httpx
 from fastapi.routing import APIRoute
 
 from companyos_shared.framework import Service
@@ -48,6 +49,7 @@ class Crawl:
     """The pages that a crawl visited."""
 
     kinds: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
+    answers: dict[str, httpx.Response] = field(default_factory=dict)
     pages: dict[str, Page] = field(default_factory=dict)
 
     @property
@@ -82,6 +84,7 @@ async def crawl_pages(harness: ServiceHarness, *, per_kind: int = PAGES_PER_KIND
         crawl.kinds[kind] += 1
         answer = await harness.get(path)
         assert answer.status_code == 200, path
+        crawl.answers[path] = answer
         crawl.pages[path] = Page(answer.text)
         for link in crawl.pages[path].links:
             if not link.startswith("#") and link not in known:

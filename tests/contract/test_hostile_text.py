@@ -36,11 +36,6 @@ def service(request: pytest.FixtureRequest) -> Service[Any]:
     return SERVICES[request.param]
 
 
-@pytest.fixture
-def writes(tools: list[Tool]) -> list[Tool]:
-    return [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
-
-
 async def test_arguments_of_tools_are_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
     injected = await inject_payloads(harness, writes, calls=CALLS, hostile=True)
     assert len(injected.texts) >= MIN_TAKEN, missing_places(injected)

@@ -1,7 +1,8 @@
-"""Contract of pages: all are reachable by links, write nothing and escape text."""
+"""Contract of pages: all are reachable by links, write nothing, escape text, and have a form of every write."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,9 @@ REDIRECT = "/pages/open/{object_id}"
 """Redirects to the page of an object; only a gateway links to it."""
 
 MIN_SHOWN = 5
+PAGES_PER_KIND = 20
+ANY_MEMBER = "*"
+"""Place of an additional member of an object that accepts members of any name."""
 
 Document = dict[str, Any]
 Column = tuple[str, ...]
@@ -37,6 +41,7 @@ def _columns(part: Any, place: Column = ()) -> Iterator[tuple[Column, str]]:
     if isinstance(part, dict):
         for name, value in part.items():
             yield from _columns(value, (*place, name))
+        yield (*place, ANY_MEMBER), ""
     elif isinstance(part, list):
         for value in part:
             yield from _columns(value, place)
@@ -47,7 +52,8 @@ def _columns(part: Any, place: Column = ()) -> Iterator[tuple[Column, str]]:
 def _mutated(part: Any, mutated: dict[Column, str], place: Column = ()) -> Any:
     """Return the document with the texts of the given columns replaced."""
     if isinstance(part, dict):
-        return {name: _mutated(value, mutated, (*place, name)) for name, value in part.items()}
+        added = {text: "x" for one, text in mutated.items() if one == (*place, ANY_MEMBER)}
+        return {name: _mutated(value, mutated, (*place, name)) for name, value in part.items()} | added
     if isinstance(part, list):
         return [_mutated(value, mutated, place) for value in part]
     return mutated.get(place, part) if isinstance(part, str) else part
@@ -62,19 +68,18 @@ def _fits(service: Service[Any], document: Document) -> bool:
 
 
 def _hostile(service: Service[Any]) -> tuple[Document, dict[Column, str]]:
-    """Return the demo seed document with hostile text in every column of free text, and that text by column."""
+    """Return the demo seed document with hostile text in every column that takes any text, and that text by column."""
     document = service.demo_seed().model_dump(mode="json")
-    worded = dict.fromkeys(place for place, text in _columns(document) if " " in text)
+    texts = dict.fromkeys(place for place, _ in _columns(document) if not re.search("(^|_)id$", place[-1]))
     payloads = {
         place: f"<script>alert('{number}')</script>\"'><img src=x onerror=alert(1)>{{{{ 7 * 7 }}}}"
-        for number, place in enumerate(worded)
+        for number, place in enumerate(texts)
     }
     fitting = {place: text for place, text in payloads.items() if _fits(service, _mutated(document, {place: text}))}
     return _mutated(document, fitting), fitting
 
 
-async def test_every_page_is_reachable_by_links_and_writes_nothing(harness: ServiceHarness, tools: list[Tool]) -> None:
-    writes = [tool for tool in tools if tool.operation is not None and not tool.operation.is_read]
+async def test_every_page_is_reachable_by_links_and_writes_nothing(harness: ServiceHarness, writes: list[Tool]) -> None:
     await random_calls(harness, writes, CALLS, "pages")
     before = await harness.evidence()
     crawl = await crawl_pages(harness)
@@ -82,11 +87,30 @@ async def test_every_page_is_reachable_by_links_and_writes_nothing(harness: Serv
     assert await harness.evidence() == before
 
 
+async def test_every_page_has_unique_ids_and_loads_only_the_assets_of_its_service(harness: ServiceHarness) -> None:
+    for page, shown in (await crawl_pages(harness, per_kind=PAGES_PER_KIND)).answers.items():
+        assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
+        assert "http" not in shown.text
+        assert not re.search(r"<[^>]+ (style|on\w+)=", shown.text), page
+        ids = re.findall(r'\sid="([^"]*)"', shown.text)
+        assert len(ids) == len(set(ids)), page
+        assert set(re.findall(r'(?:for|aria-labelledby|aria-describedby)="([^" ]*)"', shown.text)) <= set(ids), page
+        assets = set(re.findall(r'(?:src|href)="(/static[^"]*)"', shown.text))
+        assert assets == {f"/static/pages/{name}" for name in ("pages.css", "lists.js", "pages.js", "icon.svg")}
+        assert {(await harness.get(asset)).status_code for asset in assets} == {200}
+
+
+async def test_every_tool_that_writes_has_a_form(harness: ServiceHarness, writes: list[Tool]) -> None:
+    texts = [shown.text for shown in (await crawl_pages(harness, per_kind=PAGES_PER_KIND)).answers.values()]
+    forms = {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)}
+    assert forms == {tool.operation.operation_id for tool in writes if tool.operation is not None}
+
+
 async def test_hostile_text_is_shown_as_text(service: Service[Any], harness: ServiceHarness) -> None:
     document, payloads = _hostile(service)
-    harmless = await crawl_pages(harness)
+    harmless = await crawl_pages(harness, per_kind=PAGES_PER_KIND)
     async with ServiceHarness(service, seed=service.seed.model_validate(document)) as mutated:
-        crawl = await crawl_pages(mutated)
+        crawl = await crawl_pages(mutated, per_kind=PAGES_PER_KIND)
     assert crawl.parts <= harmless.parts, "hostile text became an element or an attribute"
     assert {page.scripts for page in crawl.pages.values()} == {2}
     read = crawl.read

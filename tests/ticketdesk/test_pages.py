@@ -13,17 +13,12 @@ from companyos_ticketdesk.main import SERVICE
 from tests.service_pages import HOSTILE, PageBrowser, browse, rows_of
 
 TICKET = "OPS-301"
-PAGES = ("", "board", "board?team_id=operations", "new", f"tickets/{TICKET}", "?q=cold", "?status=none")
 
 
 @pytest.fixture
 async def browser(tmp_path: Path) -> AsyncIterator[PageBrowser]:
     async with browse(SERVICE, tmp_path) as own:
         yield own
-
-
-async def test_every_page_renders_without_external_resources(browser: PageBrowser) -> None:
-    await browser.check_pages(PAGES)
 
 
 async def test_the_list_is_filtered_and_continues_at_its_cursor(browser: PageBrowser) -> None:
@@ -90,18 +85,6 @@ async def test_edits_of_a_ticket_are_listed_newest_first_with_both_values(browse
     ]
     assert rows[2][1] == "Critical"
     assert rows[1][1] == (", ".join(before["tags"]) or "-")
-
-
-async def test_hostile_text_is_shown_as_text(browser: PageBrowser) -> None:
-    ticket = (
-        await browser.post(
-            "/tickets", json={"title": HOSTILE, "type": "task", "team_id": "operations", "description": HOSTILE}
-        )
-    ).json()
-    await browser.post(f"/tickets/{ticket['key']}/comments", json={"body": HOSTILE})
-    await browser.post(f"/tickets/{ticket['key']}/transitions", json={"to": "open"})
-    await browser.patch(f"/tickets/{ticket['key']}", json={"description": f"{HOSTILE} and more"})
-    await browser.check_hostile_text(("", "board", f"tickets/{ticket['key']}", "?q=alert"))
 
 
 async def test_a_cross_origin_form_is_rejected(browser: PageBrowser) -> None:
