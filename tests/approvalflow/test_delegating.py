@@ -73,13 +73,6 @@ async def test_an_agent_without_authority_cannot_delegate(flow: ServiceHarness) 
         assert (answer.status_code, answer.json()["code"]) == (403, code)
 
 
-async def test_the_same_idempotency_key_creates_one_delegation(as_cfo: ServiceHarness) -> None:
-    body = {"from_id": CFO, "to_id": CLERK, "ends_at": ENDS}
-    for _ in range(2):
-        assert (await as_cfo.post("/delegations", json=body, headers={"Idempotency-Key": "k"})).status_code == 201
-    assert len(await as_cfo.rows("delegations")) == 1
-
-
 async def test_a_delegation_is_revoked_once(start: Start) -> None:
     flow = await start(a_seed(delegations=[delegation_row()]))
     answer = await flow.post("/delegations/DEL-1/revocation")

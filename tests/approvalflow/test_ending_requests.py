@@ -134,13 +134,6 @@ async def test_notes_of_the_same_instant_are_shown_in_the_order_of_their_creatio
     assert [note["body"] for note in shown] == [f"Note {n}" for n in range(7, 12)]
 
 
-async def test_the_same_idempotency_key_writes_one_note(flow: ServiceHarness) -> None:
-    await flow.post("/approvals", json=submission())
-    for _ in range(2):
-        await flow.post("/approvals/APR-1/notes", json={"body": "Seen."}, headers={"Idempotency-Key": "k"})
-    assert len(await flow.rows("notes")) == 1
-
-
 @pytest.mark.parametrize(
     ("path", "body", "code"),
     [

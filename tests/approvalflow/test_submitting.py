@@ -126,16 +126,6 @@ async def test_a_delegate_is_accepted_while_the_holder_is_away(
     assert answer.json().get("code") == code
 
 
-async def test_the_same_idempotency_key_submits_once(flow: ServiceHarness) -> None:
-    headers = {"Idempotency-Key": "once"}
-    first = await flow.post("/approvals", json=submission(), headers=headers)
-    again = await flow.post("/approvals", json=submission(), headers=headers)
-    other = await flow.post("/approvals", json=submission(subject="V-2"), headers=headers)
-    assert (again.status_code, again.json()) == (first.status_code, first.json())
-    assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
-    assert len(await flow.rows("requests")) == 1
-
-
 async def test_a_subject_is_free_again_after_its_request_has_ended(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.post("/approvals/APR-1/withdrawal")

@@ -195,11 +195,16 @@ def test_all_references_in_the_manifest_resolve(manifest: dict[str, Any]) -> Non
         assert name in known
 
 
+def test_exactly_the_operations_that_create_take_an_idempotency_key(operations: list[Operation]) -> None:
+    assert {one.operation_id for one in operations if "idempotency_key" in one.arguments} == {
+        one.operation_id for one in operations if one.creates
+    }
+
+
 async def test_a_repeated_call_with_the_same_idempotency_key_has_no_second_effect(
     harness: ServiceHarness, operations: list[Operation], tools: list[Tool]
 ) -> None:
     keyed = [operation for operation in operations if "idempotency_key" in operation.arguments]
-    assert keyed, "no operation of this service takes an idempotency key"
     schemas = {tool.operation.operation_id: tool.input_schema for tool in tools if tool.operation}
     repeated = [await _repeat_once(harness, operation, schemas[operation.operation_id]) for operation in keyed]
     assert any(repeated), "no random call of any of these operations succeeds on the demo seed"

@@ -83,12 +83,3 @@ async def test_an_issue_can_refer_to_any_datahub_object(hub: ServiceHarness, sub
 async def test_an_invalid_report_is_rejected(hub: ServiceHarness, change: dict[str, str], code: str) -> None:
     assert problem(await hub.post("/data-issues", json=REPORT | change)) == (422, code)
     assert await hub.rows("data_issues") == {}
-
-
-async def test_the_same_idempotency_key_reports_once(hub: ServiceHarness) -> None:
-    key = {"Idempotency-Key": "once"}
-    first = await hub.post("/data-issues", json=REPORT, headers=key)
-    again = await hub.post("/data-issues", json=REPORT, headers=key)
-    assert (again.json(), len(await hub.rows("data_issues"))) == (first.json(), 1)
-    other = await hub.post("/data-issues", json=REPORT | {"kind": "wrong"}, headers=key)
-    assert problem(other) == (422, "idempotency-key-reused")

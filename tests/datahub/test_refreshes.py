@@ -134,15 +134,6 @@ async def test_a_refresh_during_a_maintenance_window_is_rejected(hub: ServiceHar
     assert (await hub.post("/metrics/MET-5/refreshes")).status_code == 201
 
 
-async def test_the_same_idempotency_key_starts_one_job(hub: ServiceHarness) -> None:
-    key = {"Idempotency-Key": "refresh-1"}
-    first = await hub.post("/metrics/MET-1/refreshes", headers=key)
-    again = await hub.post("/metrics/MET-1/refreshes", headers=key)
-    assert (again.status_code, again.json()) == (201, first.json())
-    assert list(await hub.rows("refresh_jobs")) == [first.json()["id"]]
-    assert problem(await hub.post("/metrics/MET-2/refreshes", headers=key)) == (422, "idempotency-key-reused")
-
-
 async def test_the_jobs_of_a_metric_are_listed_newest_first(hub: ServiceHarness) -> None:
     for metric_id, minutes in (("MET-1", 20), ("MET-3", 0), ("MET-1", 0)):
         assert (await hub.post(f"/metrics/{metric_id}/refreshes")).status_code == 201

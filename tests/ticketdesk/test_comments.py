@@ -45,13 +45,6 @@ async def test_ids_of_comments_continue_after_the_seed(open_desk: OpenDesk) -> N
     assert (await desk.post("/tickets/OPS-1/comments", json={"body": "Hello"})).json()["id"] == "comment-10"
 
 
-async def test_the_same_idempotency_key_writes_one_comment(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row())
-    for _ in range(2):
-        await desk.post("/tickets/OPS-1/comments", json={"body": "Once"}, headers={"Idempotency-Key": "a"})
-    assert len(await desk.rows("comments")) == 1
-
-
 async def test_a_blank_comment_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     answer = await desk.post("/tickets/OPS-1/comments", json={"body": " \n "})

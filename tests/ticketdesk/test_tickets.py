@@ -39,15 +39,6 @@ async def test_a_team_without_tickets_is_unknown(open_desk: OpenDesk) -> None:
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown-team")
 
 
-async def test_the_same_idempotency_key_creates_one_ticket(open_desk: OpenDesk) -> None:
-    desk = await open_desk()
-    answers = [await desk.post("/tickets", json=NEW, headers={"Idempotency-Key": "once"}) for _ in range(2)]
-    assert answers[0].json() == answers[1].json()
-    assert len(await desk.rows("tickets")) == 1
-    other = await desk.post("/tickets", json={**NEW, "title": "Other"}, headers={"Idempotency-Key": "once"})
-    assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
