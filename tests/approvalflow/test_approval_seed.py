@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from companyos_approvalflow.demo import demo_seed
 from companyos_approvalflow.main import SERVICE
 from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import (
@@ -66,10 +65,6 @@ def _event(kind: str, data: dict[str, Any], due_at: str = DUE) -> dict[str, Any]
 def test_an_inconsistent_seed_is_rejected_with_the_location(lists: dict[str, Any], place: str) -> None:
     with pytest.raises(ValidationError, match=place):
         a_seed(**lists)
-
-
-def test_the_demo_seed_is_the_same_each_time() -> None:
-    assert demo_seed() == demo_seed()
 
 
 async def test_the_demo_company_approves_a_vendor_through_the_cfos_delegate() -> None:

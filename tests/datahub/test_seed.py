@@ -8,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from companyos_datahub import tables
-from companyos_datahub.demo import demo_seed
 from companyos_datahub.main import SERVICE
 from companyos_datahub.seed import Seed
 from companyos_shared.framework.testing import ServiceHarness
@@ -20,11 +19,6 @@ def first_of(table: str, **changes: Any) -> dict[str, Any]:
     document = a_document()
     document[table][0] |= changes
     return document
-
-
-def test_the_demo_seed_is_the_same_every_time() -> None:
-    assert demo_seed() == demo_seed()
-    assert a_seed() == demo_seed()
 
 
 async def test_every_row_of_the_seed_is_loaded_unchanged(hub: ServiceHarness) -> None:
