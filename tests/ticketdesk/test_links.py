@@ -6,6 +6,7 @@ from tests.ticketdesk.builders import AGENT, a_link_row, a_row
 from tests.ticketdesk.conftest import OpenDesk
 
 WHY = "The part was delivered."
+BLOCKED = {"links": [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]}
 
 
 async def test_a_link_is_shown_at_both_ends(open_desk: OpenDesk) -> None:
@@ -34,8 +35,7 @@ async def test_a_link_does_not_change_the_ticket_rows(open_desk: OpenDesk) -> No
 
 
 async def test_an_invalid_link_is_rejected(open_desk: OpenDesk) -> None:
-    links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
-    desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3", status=None), links=links)
+    desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3", status=None), **BLOCKED)
     codes = {
         "OPS-1": "link-to-itself",
         "OPS-2": "circular-link",
@@ -56,8 +56,7 @@ async def test_a_settled_ticket_can_be_linked_to(open_desk: OpenDesk) -> None:
 
 
 async def test_removing_the_blocking_link_unblocks_the_ticket(open_desk: OpenDesk) -> None:
-    links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
-    desk = await open_desk(a_row(status="blocked"), a_row("OPS-2"), links=links)
+    desk = await open_desk(a_row(status="blocked"), a_row("OPS-2"), **BLOCKED)
     answer = await desk.post("/tickets/OPS-1/links/link-1/removal", json={"justification": WHY})
     assert (answer.status_code, answer.json()["justification"]) == (200, WHY)
     assert await desk.rows("links") == {}
@@ -66,8 +65,7 @@ async def test_removing_the_blocking_link_unblocks_the_ticket(open_desk: OpenDes
 
 
 async def test_a_removed_link_stays_in_the_history_of_both_tickets(open_desk: OpenDesk) -> None:
-    links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
-    desk = await open_desk(a_row(), a_row("OPS-2"), links=links)
+    desk = await open_desk(a_row(), a_row("OPS-2"), **BLOCKED)
     await desk.post("/tickets/OPS-2/links/link-1/removal", json={"justification": f" {WHY} "})
     for key in ("OPS-1", "OPS-2"):
         (entry,) = (await desk.get(f"/tickets/{key}/history")).json()["items"]
@@ -76,16 +74,14 @@ async def test_a_removed_link_stays_in_the_history_of_both_tickets(open_desk: Op
 
 
 async def test_removing_a_link_requires_a_justification(open_desk: OpenDesk) -> None:
-    links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
-    desk = await open_desk(a_row(), a_row("OPS-2"), links=links)
+    desk = await open_desk(a_row(), a_row("OPS-2"), **BLOCKED)
     answer = await desk.post("/tickets/OPS-1/links/link-1/removal", json={"justification": "because   "})
     assert (answer.status_code, answer.json()["code"]) == (422, "justification-too-short")
     assert set(await desk.rows("links")) == {"link-1"}
 
 
 async def test_a_link_can_only_be_removed_at_its_own_ends(open_desk: OpenDesk) -> None:
-    links = [a_link_row("link-1", "blocks", "OPS-2", "OPS-1")]
-    desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3"), links=links)
+    desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3"), **BLOCKED)
     for link_id in ("link-1", "link-9"):
         answer = await desk.post(f"/tickets/OPS-3/links/{link_id}/removal", json={"justification": WHY})
         assert (answer.status_code, answer.json()["code"]) == (404, "link-not-found")
