@@ -72,6 +72,7 @@ WITHIN: list[tuple[str, str]] = [
 UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
     ({}, 422, "invalid-action"),
     ({"episode_id": "live"}, 422, "invalid-action"),
+    ({"action": {"tool_name": "wait", "arguments": {}}}, 422, "invalid-action"),
     ({"episode_id": 7, "action": {}}, 422, "invalid-action"),
     ({"episode_id": "x" * 129, "action": {}}, 422, "invalid-action"),
     ({"episode_id": "live", "action": {}, "colour": 1}, 422, "invalid-action"),
