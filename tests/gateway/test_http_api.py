@@ -38,11 +38,6 @@ async def test_the_api_documentation_works_offline(gateway: NotesGateway) -> Non
     )
 
 
-async def test_the_gateways_reset_route_replaces_that_of_the_framework(gateway: NotesGateway) -> None:
-    first = await gateway.reset()
-    assert (await gateway.step(first["episode_id"], "notes_list_notes"))["observation"]["result"]
-
-
 async def test_the_openenv_routes_describe_the_environment(gateway: NotesGateway) -> None:
     assert (await gateway.http.get("/metadata")).json()["name"] == "companyos"
     schema = (await gateway.http.get("/schema")).json()
@@ -56,35 +51,6 @@ async def test_production_mode_has_no_control_plane(open_gateway: OpenGateway) -
             assert (await gateway.http.post(path, json={})).status_code in {404, 405}
         assert (await gateway.http.get("/state")).status_code == 404
         assert (await gateway.http.get("/v1/tools")).status_code == 200
-
-
-async def test_the_gateway_is_live_and_ready(gateway: NotesGateway) -> None:
-    assert (await gateway.http.get("/livez")).json() == {"status": "alive"}
-    ready = await gateway.http.get("/readyz")
-    assert (ready.status_code, ready.json()["services"]) == (200, {"notes": "ready"})
-
-
-@pytest.mark.sample(6)
-@pytest.mark.parametrize("path", ["/reset", "/step", "/companyos/tasks"])
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    [
-        (b"[]", 422, "not-an-object"),
-        (b"{", 400, "malformed-json"),
-        (b"\xff", 400, "malformed-json"),
-        (b'{"a": NaN}', 422, "not-finite"),
-        (b'{"a": 1, "a": 2}', 422, "duplicate-key"),
-        (b'{"a": ' + b"[" * 33 + b"]" * 33 + b"}", 422, "json-too-deep"),
-        (b'{"a": "' + b"x" * 65_536 + b'"}', 413, "body-too-large"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-async def test_an_invalid_body_gets_a_problem(
-    gateway: NotesGateway, path: str, body: bytes, status: int, code: str
-) -> None:
-    answer = await gateway.http.post(path, content=body)
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert answer.headers["content-type"] == "application/problem+json"
 
 
 async def test_an_unknown_route_gets_a_problem(gateway: NotesGateway) -> None:
@@ -185,11 +151,3 @@ async def test_a_missing_query_argument_is_named(gateway: NotesGateway) -> None:
     answer = await gateway.http.get("/state")
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
     assert "episode_id" in answer.json()["detail"]
-
-
-@pytest.mark.parametrize("action", [{}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}, {"type": "dance"}])
-async def test_an_invalid_action_is_not_a_step(gateway: NotesGateway, action: dict[str, object]) -> None:
-    episode = await gateway.begin()
-    answer = await gateway.http.post("/step", json={"episode_id": episode, "action": action})
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-action")
-    assert (await gateway.state(episode))["step_count"] == 0

@@ -69,6 +69,16 @@ WITHIN: list[tuple[str, str]] = [
     ("many brackets in a string", '{"a": "' + "[" * 100 + '"}'),
 ]
 
+NO_ACTIONS: list[Any] = [
+    None,
+    [],
+    "list",
+    7,
+    {},
+    {"tool_name": 7},
+    {"tool_name": "wait", "arguments": []},
+    {"type": "x"},
+]
 UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
     ({}, 422, "invalid-action"),
     ({"episode_id": "live"}, 422, "invalid-action"),
@@ -76,7 +86,7 @@ UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
     ({"episode_id": 7, "action": {}}, 422, "invalid-action"),
     ({"episode_id": "x" * 129, "action": {}}, 422, "invalid-action"),
     ({"episode_id": "live", "action": {}, "colour": 1}, 422, "invalid-action"),
-    ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": []}}, 422, "invalid-action"),
+    *[({"episode_id": "live", "action": action}, 422, "invalid-action") for action in NO_ACTIONS],
     ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": {}}, "step": "1"}, 422, "invalid-action"),
     ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": {}}, "step": 0}, 422, "invalid-action"),
     ({"episode_id": "live", "action": {"tool_name": "wait", "arguments": {}}, "step": 9}, 409, "step-conflict"),

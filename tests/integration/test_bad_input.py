@@ -105,14 +105,6 @@ def test_a_body_that_is_not_an_object_is_rejected(
     assert _is_problem(answer)
 
 
-@pytest.mark.parametrize("action", [None, [], "list", 7, {}, {"tool_name": 7}, {"tool_name": "wait", "arguments": []}])
-def test_an_invalid_action_is_not_a_step(episode: HttpEpisode, other_episode: HttpEpisode, action: Any) -> None:
-    answer = episode.post({"episode_id": episode.id, "action": action})
-    assert answer.status_code == 422
-    assert _is_problem(answer, "invalid-action")
-    assert episode.state()["step_count"] == 0
-
-
 @pytest.mark.parametrize(("tool_name", "arguments", "kind"), BAD_ACTIONS, ids=str)
 def test_an_invalid_call_is_a_step_that_costs_reward(
     episode: HttpEpisode, other_episode: HttpEpisode, tool_name: str, arguments: dict[str, Any], kind: str
