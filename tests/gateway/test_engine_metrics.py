@@ -10,12 +10,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from companyos_gateway.engine.metrics import EngineMetrics
 from companyos_shared.telemetry.operation import Operation, current_op
 from companyos_shared.telemetry.otel import OpenTelemetryTraces, StepTraceIds
-from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
-from tests.gateway.notes import NoteKeeping
 from tests.shared.captured_log import Log, keeping_logging
 
 
@@ -113,33 +110,3 @@ async def test_every_trainer_operation_has_a_separate_span(gateway: NotesGateway
     assert _attributes(found["reset"])["outcome"] == "unknown-scenario"
     assert _attributes(found["restore"])["episode"] == gateway.runtime.engine().store.get(episode_id).internal_id
     assert len({span.context.trace_id for span in found.values()}) == len(found)
-
-
-async def test_steps_and_faults_are_counted(open_gateway: OpenGateway) -> None:
-    faults = {("list_notes", 2): Fault(kind=FaultKind.UNAVAILABLE)}
-    async with open_gateway(NoteKeeping(faults=faults)) as gateway:
-        episode_id = await gateway.begin()
-        for tool, arguments in (
-            ("notes_list_notes", {}),
-            ("notes_list_notes", {}),
-            ("notes_get_note", {"note_id": 99}),
-            ("nothing", {}),
-            ("notes_break_things", {}),
-        ):
-            await gateway.step(episode_id, tool, **arguments)
-        await gateway.post_step(episode_id, "notes_list_notes")
-        await gateway.http.post("/reset", json={"scenario": "nowhere"})
-        metrics: EngineMetrics = gateway.runtime.metrics
-        assert metrics.steps == {
-            "carried_out": 1,
-            "planned_fault": 1,
-            "problem": 1,
-            "invalid_call": 1,
-            "infra_error": 1,
-        }
-        assert metrics.step_latency.count == 5
-        assert metrics.planned_faults == {"unavailable": 1}
-        assert metrics.control == {("reset", "done"): 1, ("reset", "unknown-scenario"): 1}
-        (client,) = gateway.runtime.engine().service_clients.clients.values()
-        assert (client.faults, client.resends) == (1, 0)
-        assert client.latency.count > 3
