@@ -117,18 +117,6 @@ async def test_a_deleted_snapshot_is_unknown_and_its_forks_continue(guarded: Sec
         assert len(await play_on(fork, key)) == 4
 
 
-async def test_a_snapshot_of_another_episode_is_rejected_without_changes(guarded: SecuredEnterprise) -> None:
-    async with an_env(guarded) as env:
-        await begin(env)
-        kept = await env.snapshot()
-        other = await env.new_session()
-        await begin(other, seed=8)
-        before = await other.state()
-        with pytest.raises(ApiError, match="foreign-snapshot"):
-            await other.restore(kept.id)
-        assert await other.state() == before
-
-
 async def test_an_episode_resumes_from_its_last_observation_after_a_lost_connection(
     guarded: SecuredEnterprise,
 ) -> None:

@@ -21,6 +21,8 @@ HEADERS = {
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
+        ("GET", "/", 200),
+        ("GET", "/docs", 200),
         ("GET", "/livez", 200),
         ("GET", "/readyz", 200),
         ("GET", "/metadata", 200),
@@ -98,5 +100,6 @@ async def test_a_hugging_face_space_may_be_embedded_by_hugging_face(
 ) -> None:
     monkeypatch.setenv("SPACE_HOST", "me-companyos.hf.space")
     async with open_gateway() as gateway:
-        answer = await gateway.http.get("/livez")
-    assert answer.headers["content-security-policy"] == "frame-ancestors https://huggingface.co"
+        for path in ("/livez", "/"):
+            policy = (await gateway.http.get(path)).headers["content-security-policy"]
+            assert policy.endswith("frame-ancestors https://huggingface.co")
