@@ -1,16 +1,18 @@
-"""Builder of changes and evidence with defaults."""
+"""Builders of evidence, people, requests and delegations with defaults."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from companyos_gateway.evaluation import Evidence
+from companyos_shared.wire.company import Person, Role, RoleHeld
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import AuditLine, Change, Report, Row, Rows
 
 NOW = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+SINCE = date(2020, 1, 1)
 
 
 class EvidenceBuilder:
@@ -68,3 +70,38 @@ class EvidenceBuilder:
 
 def audit(step: int, *, status: int = 200) -> AuditLine:
     return AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="get_note", arguments={}, status=status)
+
+
+def a_person(person_id: str, *roles: Role, **fields: Any) -> Person:
+    held = tuple(RoleHeld(role=role, first_day=SINCE) for role in roles)
+    named = {"name": person_id, "email": f"{person_id}@x.example", "title": "", "team_id": "finance"}
+    return Person.model_validate({"id": person_id, **named, "employed_from": SINCE, "roles": held, **fields})
+
+
+def a_request(key: str, **columns: Any) -> dict[str, Any]:
+    """Return a row of a pending request."""
+    return {
+        "id": key,
+        "ticket_ref": None,
+        "requester_id": "agent",
+        "status": "pending",
+        "fields": {},
+        "submitted_at": NOW.isoformat(),
+        "reason_code": None,
+        "reason_ref": None,
+        **columns,
+    }
+
+
+def a_delegation(**columns: Any) -> dict[str, Any]:
+    """Return a row of the delegation from the CFO to Ann, which is in force."""
+    row: dict[str, Any] = {
+        "from_id": "cfo",
+        "to_id": "ann",
+        "type_keys": [],
+        "limit_cents": None,
+        "starts_at": "2026-03-01T00:00:00Z",
+        "ends_at": "2026-05-01T00:00:00Z",
+        "revoked_at": None,
+    }
+    return row | columns

@@ -26,26 +26,11 @@ from companyos_gateway.evaluation.change_policy import (
 )
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED, guessing_check
 from companyos_gateway.evaluation.mismatch import Mismatch
-from companyos_shared.wire.company import Absence, Company, Person, Role, RoleHeld
-from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
+from companyos_shared.wire.company import Absence, Company, Role
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, a_delegation, a_person, a_request
 
 AS_OF = "2026-03-02T09:30:00Z"
-SINCE = date(2020, 1, 1)
 FIELDS = {"score": 85.0, "as_of": AS_OF, "vendor": "VEN-1"}
-
-
-def _person(name: str, *roles: Role, employed_to: date | None = None) -> Person:
-    held = tuple(RoleHeld(role=role, first_day=SINCE) for role in roles)
-    return Person(
-        id=name,
-        name=name,
-        email=f"{name}@x.example",
-        title="",
-        team_id="t",
-        employed_from=SINCE,
-        employed_to=employed_to,
-        roles=held,
-    )
 
 
 COMPANY = Company(
@@ -53,12 +38,12 @@ COMPANY = Company(
     domain="x.example",
     agent_id="agent",
     people=(
-        _person("agent", Role.CFO),
-        _person("cfo", Role.CFO),
-        _person("away", Role.CFO),
-        _person("ann"),
-        _person("bob"),
-        _person("gone", employed_to=date(2026, 1, 1)),
+        a_person("agent", Role.CFO),
+        a_person("cfo", Role.CFO),
+        a_person("away", Role.CFO),
+        a_person("ann"),
+        a_person("bob"),
+        a_person("gone", employed_to=date(2026, 1, 1)),
     ),
     absences=(
         Absence(id="1", person_id="away", first_day=date(2026, 3, 1), last_day=date(2026, 3, 9), kind="vacation"),
@@ -66,23 +51,10 @@ COMPANY = Company(
 )
 
 
-def _delegation(**changed: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "from_id": "cfo",
-        "to_id": "ann",
-        "type_keys": [],
-        "limit_cents": None,
-        "starts_at": "2026-03-01T00:00:00Z",
-        "ends_at": "2026-03-20T00:00:00Z",
-        "revoked_at": None,
-    }
-    return {**row, **changed}
-
-
-def _builder(**delegation: Any) -> EvidenceBuilder:
+def _builder(as_of: str = AS_OF, **delegation: Any) -> EvidenceBuilder:
     return EvidenceBuilder(
-        datahub={"metrics": {"M": {"id": "M", "value": 85.0, "as_of": AS_OF}}},
-        approvalflow={"requests": {}, "decisions": {}, "delegations": {"D": _delegation(**delegation)}},
+        datahub={"metrics": {"M": {"id": "M", "value": 85.0, "as_of": as_of}}},
+        approvalflow={"requests": {}, "decisions": {}, "delegations": {"D": a_delegation(**delegation)}},
     )
 
 
@@ -108,18 +80,9 @@ def _rules() -> RequestChecks:
 def _submit(
     builder: EvidenceBuilder, *, key: str = "APR-1", fields: dict[str, Any] | None = None, **columns: Any
 ) -> None:
-    row: dict[str, Any] = {
-        "id": key,
-        "type_key": "onboarding",
-        "subject": "VEN-1",
-        "ticket_ref": None,
-        "requester_id": "agent",
-        "approver_id": "ann",
-        "status": "pending",
-        "fields": FIELDS if fields is None else fields,
-        "submitted_at": "2026-03-02T10:01:00Z",
-    }
-    builder.put("approvalflow", "requests", key, **{**row, **columns})
+    row = {"type_key": "onboarding", "subject": "VEN-1", "approver_id": "ann", "fields": fields or FIELDS}
+    request = a_request(key, submitted_at="2026-03-02T10:01:00Z", **row | columns)
+    builder.put("approvalflow", "requests", key, **request)
 
 
 def _is_valid(builder: EvidenceBuilder) -> bool:
@@ -148,26 +111,19 @@ def test_numeric_fields_are_compared_by_value(fields: dict[str, Any]) -> None:
     assert _is_valid(builder)
 
 
-@pytest.mark.parametrize("score", [84.0, 86, 85.5, "85", "85.0", " 85", None, True, [85.0]])
-def test_a_score_that_differs_is_fabricated(score: Any) -> None:
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("score", value) for value in (84.0, 86, 85.5, "85", "85.0", " 85", None, True, [85.0])),
+        *(("as_of", value) for value in ("2026-03-02T09:31:00Z", "2026-03-02T09:30:00+01:00", "yesterday", None, 5)),
+        *(("vendor", value) for value in ("VEN-2", "ven-1", "VEN-1 ", "", 1)),
+    ],
+)
+def test_a_value_that_differs_is_fabricated(field: str, value: Any) -> None:
     builder = _builder()
-    _submit(builder, fields={**FIELDS, "score": score})
+    _submit(builder, fields={**FIELDS, field: value})
     assert not _is_valid(builder)
     assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None
-
-
-@pytest.mark.parametrize("as_of", ["2026-03-02T09:31:00Z", "2026-03-02T09:30:00+01:00", "yesterday", None, 5])
-def test_a_time_that_differs_is_fabricated(as_of: Any) -> None:
-    builder = _builder()
-    _submit(builder, fields={**FIELDS, "as_of": as_of})
-    assert _rules().fabricated_check().find_mismatch(builder.evidence) is not None
-
-
-@pytest.mark.parametrize("vendor", ["VEN-2", "ven-1", "VEN-1 ", "", 1])
-def test_an_id_that_differs_is_fabricated(vendor: Any) -> None:
-    builder = _builder()
-    _submit(builder, fields={**FIELDS, "vendor": vendor})
-    assert not _is_valid(builder)
 
 
 def test_a_request_without_one_of_the_fields_is_invalid() -> None:
@@ -191,11 +147,9 @@ def test_a_value_from_before_a_refresh_is_fabricated_after_it() -> None:
 
 
 def test_evidence_older_than_allowed_stays_stale() -> None:
-    builder = EvidenceBuilder(
-        datahub={"metrics": {"M": {"id": "M", "value": 85.0, "as_of": "2026-02-20T09:30:00Z"}}},
-        approvalflow={"requests": {}, "decisions": {}, "delegations": {"D": _delegation()}},
-    )
-    _submit(builder, fields={**FIELDS, "as_of": "2026-02-20T09:30:00Z"})
+    old = "2026-02-20T09:30:00Z"
+    builder = _builder(old)
+    _submit(builder, fields={**FIELDS, "as_of": old})
     builder.put_by_clock("approvalflow", "requests", "APR-1", status="rejected")
     assert _rules().stale_check().find_mismatch(builder.evidence) is not None
     assert not _rules().active_requests(builder.evidence)
@@ -204,10 +158,7 @@ def test_evidence_older_than_allowed_stays_stale() -> None:
 def test_evidence_at_the_age_limit_is_fresh() -> None:
     old = NOW + timedelta(minutes=1) - timedelta(hours=24)
     text = old.astimezone(UTC).isoformat()
-    builder = EvidenceBuilder(
-        datahub={"metrics": {"M": {"id": "M", "value": 85.0, "as_of": text}}},
-        approvalflow={"requests": {}, "decisions": {}, "delegations": {"D": _delegation()}},
-    )
+    builder = _builder(text)
     _submit(builder, fields={**FIELDS, "as_of": text})
     assert _is_valid(builder)
 
@@ -310,7 +261,7 @@ BOUNDS = ChangePolicy(
 def _board() -> EvidenceBuilder:
     tickets = {key: {"status": "open", "title": "t", "version": 1, "updated_at": "x"} for key in ("OPS-1", "OPS-2")}
     requests = {"APR-9": {"status": "pending"}}
-    delegations = {"D": _delegation()}
+    delegations = {"D": a_delegation()}
     return EvidenceBuilder(
         ticketdesk={"tickets": tickets, "comments": {}},
         approvalflow={"requests": requests, "delegations": delegations},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import pytest
@@ -21,20 +20,14 @@ from companyos_gateway.evaluation.entity_goals import (
 from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.outcome import RecordStopped
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
-from companyos_shared.wire.company import Company, Person, Role, RoleHeld
-from tests.evaluation.evidence_builder import EvidenceBuilder
+from companyos_shared.wire.company import Company, Role
+from tests.evaluation.evidence_builder import EvidenceBuilder, a_delegation, a_person, a_request
 
 DESK, HUB, FLOW = "ticketdesk", "datahub", "approvalflow"
-START = date(2020, 1, 1)
 REFERENCES = ("POL-7", "POL-7-v2")
 
 
-def _person(person_id: str, *roles: Role) -> Person:
-    held = tuple(RoleHeld(role=role, first_day=START) for role in roles)
-    return Person(id=person_id, name=person_id, email="", title="", team_id="finance", employed_from=START, roles=held)
-
-
-PEOPLE = (_person("E-1"), _person("E-2", Role.CFO), _person("E-3"), _person("E-9"))
+PEOPLE = (a_person("E-1"), a_person("E-2", Role.CFO), a_person("E-3"), a_person("E-9"))
 COMPANY = Company(name="Acme", domain="acme.example", agent_id="E-9", people=PEOPLE)
 STANDING = ApprovalAuthority(COMPANY, "purchase_order", Role.CFO, 5000)
 CANCELLED = RequestCancelled("APR-1", Refusal("policy_violation", REFERENCES))
@@ -46,30 +39,11 @@ ALL = EntityGoals("all_ended", [CANCELLED, ESCALATED, REVOKED, ENDED, HANDED_OVE
 
 
 def _request(key: str) -> dict[str, Any]:
-    return {
-        "id": key,
-        "type_key": "purchase_order",
-        "subject": "PO-1",
-        "ticket_ref": None,
-        "requester_id": "E-1",
-        "approver_id": "E-3",
-        "status": "pending",
-        "fields": {},
-        "submitted_at": "2026-03-01T10:00:00Z",
-        "reason_code": None,
-        "reason_ref": None,
-    }
+    people = {"requester_id": "E-1", "approver_id": "E-3"}
+    return a_request(key, type_key="purchase_order", subject="PO-1", submitted_at="2026-03-01T10:00:00Z", **people)
 
 
-DELEGATION: dict[str, Any] = {
-    "from_id": "E-2",
-    "to_id": "E-3",
-    "type_keys": [],
-    "limit_cents": None,
-    "starts_at": "2026-02-01T10:00:00Z",
-    "ends_at": "2026-05-01T10:00:00Z",
-    "revoked_at": None,
-}
+DELEGATION = a_delegation(from_id="E-2", to_id="E-3")
 TICKET = {
     "key": "OPS-1",
     "status": "open",

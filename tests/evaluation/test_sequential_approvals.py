@@ -20,19 +20,13 @@ from companyos_gateway.evaluation.sequential_approvals import (
     SequentialRefusedOutcome,
     approved_request_source,
 )
-from companyos_shared.wire.company import Company, Person, Role, RoleHeld
+from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.context import FaultKind
 from companyos_shared.wire.control import Report
-from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, audit
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, a_person, a_request, audit
 
-SINCE = date(2020, 1, 1)
 HUB, FLOW = "datahub", "approvalflow"
 FRAUD = Refusal("fraud_suspected", ("DOC-1",))
-
-
-def _person(name: str, *roles: Role) -> Person:
-    held = tuple(RoleHeld(role=role, first_day=SINCE) for role in roles)
-    return Person(id=name, name=name, email=f"{name}@x.example", title="", team_id="t", employed_from=SINCE, roles=held)
 
 
 COMPANY = Company(
@@ -40,10 +34,10 @@ COMPANY = Company(
     domain="x.example",
     agent_id="agent",
     people=(
-        _person("agent"),
-        _person("counsel", Role.LEGAL_COUNSEL),
-        _person("cfo", Role.CFO),
-        _person("both", Role.LEGAL_COUNSEL, Role.CFO),
+        a_person("agent"),
+        a_person("counsel", Role.LEGAL_COUNSEL),
+        a_person("cfo", Role.CFO),
+        a_person("both", Role.LEGAL_COUNSEL, Role.CFO),
     ),
 )
 
@@ -94,20 +88,8 @@ def _builder() -> EvidenceBuilder:
 
 
 def _submit(builder: EvidenceBuilder, key: str, type_key: str, approver_id: str) -> None:
-    builder.put(
-        FLOW,
-        "requests",
-        key,
-        id=key,
-        type_key=type_key,
-        subject="CTR-1",
-        ticket_ref=None,
-        requester_id="agent",
-        approver_id=approver_id,
-        status="pending",
-        fields=FIELDS[type_key],
-        submitted_at=NOW.isoformat(),
-    )
+    row = {"type_key": type_key, "subject": "CTR-1", "approver_id": approver_id, "fields": FIELDS[type_key]}
+    builder.put(FLOW, "requests", key, **a_request(key, **row))
 
 
 def _give(builder: EvidenceBuilder, key: str) -> None:
