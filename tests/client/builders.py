@@ -1,11 +1,11 @@
-"""Builders with defaults for the views that a policy receives."""
+"""Builders with defaults: the views that a policy receives, and the record of an episode."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
-from companyos.contract import ToolSpec
+from companyos.contract import EpisodeRecord, Outcome, ToolSpec
 from companyos.policies import StepView, TaskView
 from companyos_shared.streams import Stream
 
@@ -28,4 +28,22 @@ def a_task(*tools: ToolSpec, brief: str = "See OPS-1042 through.") -> TaskView:
         steps_left=50,
         tools=tools,
         stream=Stream("policy", "tests"),
+    )
+
+
+def a_record(*, success: bool = False, **changed: Any) -> EpisodeRecord:
+    """Return the record of an episode, which failed by default."""
+    return EpisodeRecord.model_validate(
+        {
+            "scenario": "tiny",
+            "seed": 0,
+            "chaos": 1,
+            "policy": "p",
+            "success": success,
+            "return_": -5.0,
+            "steps": 10,
+            "outcome": Outcome.SUCCESS if success else Outcome.FAILED,
+            "digest": "0" * 64,
+            **changed,
+        }
     )

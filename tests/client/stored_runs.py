@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict, InjectionInfo
+from companyos.contract import CheckVerdict, EpisodeVerdict, InjectionInfo
 from companyos.signed_evidence import canonical_json
+from tests.client.builders import a_record
 
 NOW = "2026-03-02T09:{:02}:00Z"
 
@@ -145,22 +146,12 @@ def write_episode(
     stored = evidence() if stored is None else stored
     name = f"tiny-{seed}-c1-{policy}"
     is_solved = solved(stored["changes"]["desk"])
-    record = EpisodeRecord.model_validate(
-        {
-            "scenario": "tiny",
-            "seed": seed,
-            "chaos": 1,
-            "policy": policy,
-            "success": is_solved,
-            "return": round(sum(line["reward"] for line in lines if isinstance(line, dict)), 6),
-            "steps": len(lines),
-            "outcome": "success" if is_solved else "failed",
-            "digest": "d",
-            "verdict": verdict(closed=is_solved),
-            "injections": [InjectionInfo(kind="ticket_locked", mark="decisive", entity="T-1")],
-            **changed,
-        }
-    )
+    facts = {
+        "return_": round(sum(line["reward"] for line in lines if isinstance(line, dict)), 6),
+        "verdict": verdict(closed=is_solved),
+        "injections": [InjectionInfo(kind="ticket_locked", mark="decisive", entity="T-1")],
+    }
+    record = a_record(success=is_solved, seed=seed, policy=policy, steps=len(lines), **facts | changed)
     for folder in ("trajectories", "evidence"):
         (run / folder).mkdir(parents=True, exist_ok=True)
     with (run / "episodes.jsonl").open("a") as records:

@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from companyos.cli.main import app as companyos
-from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
+from companyos.contract import CheckVerdict, EpisodeVerdict
 from companyos.runner import read_records
 from companyos.runner.run_reader import name_of
 from tests.architecture.sources import ROOT
+from tests.client.builders import a_record
 from tests.client.conftest import TASK_SET
 from tests.client.stored_runs import LINES, verdict
 from verification.benchmarks.baselines import results
@@ -45,20 +46,9 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 def a_run(folder: Path, **changed: Any) -> Path:
     """Store a run of one episode of one task."""
-    record = EpisodeRecord(
-        scenario="tiny",
-        seed=3,
-        chaos=2,
-        policy="mine",
-        success=True,
-        return_=16.9,
-        steps=len(LINES),
-        outcome="success",
-        digest="d",
-        verdict=verdict(),
-        task_id="test.tiny.2.00",
-        task_set=TASK_SET,
-    ).model_copy(update=changed)
+    task = {"seed": 3, "chaos": 2, "task_id": "test.tiny.2.00", "task_set": TASK_SET, "policy": "mine"}
+    result = {"return_": 16.9, "steps": len(LINES), "verdict": verdict()}
+    record = a_record(success=True, **task | result | changed)
     (folder / "trajectories").mkdir(parents=True, exist_ok=True)
     with (folder / "episodes.jsonl").open("a") as lines:
         lines.write(record.model_dump_json(by_alias=True) + "\n")

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from companyos.contract import CompanyOSState, EpisodeRecord, Outcome, ResetOptions
+from tests.client.builders import a_record
 
 
 def test_the_state_uses_the_alias_return_in_json() -> None:
@@ -16,17 +17,7 @@ def test_the_state_uses_the_alias_return_in_json() -> None:
 
 
 def test_an_episode_record_has_exactly_the_documented_fields_in_order() -> None:
-    record = EpisodeRecord(
-        scenario="vendor_onboarding",
-        seed=7,
-        chaos=1,
-        policy="random",
-        success=False,
-        return_=-5.1,
-        steps=1,
-        outcome=Outcome.FAILED,
-        digest="0" * 64,
-    )
+    record = a_record()
     fields = ["scenario", "seed", "chaos", "policy", "success", "return", "steps", "outcome", "digest"]
     fields += ["verdict", "injections", "task_id", "task_set", "trouble", "usage", "trial", "chaos_overrides"]
     assert list(record.model_dump(mode="json")) == fields

@@ -9,34 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
-from companyos.contract import EpisodeRecord, Outcome
 from companyos.runner import summarise
 from companyos.runner.plots import PlottingUnavailableError, curves_of, draw_curves, return_points, success_points
 from companyos.runner.statistics import return_interval, success_interval, wilson_interval
+from tests.client.builders import a_record
 
 PNG = b"\x89PNG\r\n"
-
-
-def a_record(
-    *,
-    success: bool = False,
-    return_: float = -5.0,
-    chaos: int = 1,
-    scenario: str = "tiny",
-    policy: str = "p",
-    seed: int = 0,
-) -> EpisodeRecord:
-    return EpisodeRecord(
-        scenario=scenario,
-        seed=seed,
-        chaos=chaos,
-        policy=policy,
-        success=success,
-        return_=return_,
-        steps=10,
-        outcome=Outcome.SUCCESS if success else Outcome.FAILED,
-        digest="0" * 64,
-    )
 
 
 def test_a_point_is_the_mean_of_its_level_with_an_interval() -> None:

@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from companyos import rescorers
 from companyos.cli.main import app
-from companyos.contract import CheckVerdict, EpisodeRecord, EpisodeVerdict
+from companyos.contract import CheckVerdict, EpisodeVerdict
 from companyos.rescorers import InvalidEvidenceError
 from companyos.runner import Rescored, rescore, run_reader
 from companyos.signed_evidence import EvidenceSigner, canonical_json
+from tests.client.builders import a_record
 
 RUNNER = CliRunner()
 SIGNER = EvidenceSigner(bytes(range(32)))
@@ -54,22 +55,9 @@ def a_run(folder: Path, *, outcome: str = "success", seeds: int = 2) -> Path:
     (folder / "evidence").mkdir(parents=True)
     with (folder / "episodes.jsonl").open("w") as lines:
         for seed in range(seeds):
-            record = EpisodeRecord.model_validate(
-                {
-                    "scenario": "tiny",
-                    "seed": seed,
-                    "chaos": 1,
-                    "policy": "oracle",
-                    "success": outcome == "success",
-                    "return": 12.0,
-                    "steps": 3,
-                    "outcome": outcome,
-                    "digest": "d",
-                    "verdict": None if outcome == "infra_error" else verdict().model_dump(mode="json"),
-                    "injections": [],
-                    "task_set": "1",
-                }
-            )
+            judged = None if outcome == "infra_error" else verdict()
+            figures = {"policy": "oracle", "return_": 12.0, "steps": 3, "outcome": outcome, "verdict": judged}
+            record = a_record(seed=seed, success=outcome == "success", **figures, injections=[], task_set="1")
             lines.write(record.model_dump_json(by_alias=True) + "\n")
             write_evidence(folder, seed, evidence(seed, outcome))
     return folder

@@ -10,22 +10,7 @@ from companyos.cli.results import features_table, scorecard_table
 from companyos.contract import EpisodeRecord, EpisodeVerdict, FeatureCount, Outcome, Scorecard
 from companyos.runner import summarise, wilson_interval
 from companyos.runner.statistics import pass_ks, steps_ratio
-
-
-def a_record(
-    *, success: bool = False, return_: float = -5.0, steps: int = 10, outcome: Outcome | None = None, policy: str = "p"
-) -> EpisodeRecord:
-    return EpisodeRecord(
-        scenario="tiny",
-        seed=0,
-        chaos=1,
-        policy=policy,
-        success=success,
-        return_=return_,
-        steps=steps,
-        outcome=outcome or (Outcome.SUCCESS if success else Outcome.FAILED),
-        digest="0" * 64,
-    )
+from tests.client.builders import a_record
 
 
 def test_steps_are_compared_on_tasks_that_both_policies_solved() -> None:
