@@ -13,13 +13,13 @@ from companyos_gateway.middleware import drain as drains
 from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainingSocket, DrainMiddleware, DrainState
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import ANSWER_DEADLINE_S, Socket, connected
+from tests.gateway.transports import ServiceTransport
 
 
-class Held(httpx.AsyncBaseTransport):
+class HeldCalls(ServiceTransport):
     """Transport to the service that can hold up calls of the agent."""
 
-    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
-        self._transport = transport
+    def __init__(self) -> None:
         self.waiting = asyncio.Event()
         self.free = asyncio.Event()
         self.free.set()
@@ -28,13 +28,13 @@ class Held(httpx.AsyncBaseTransport):
         if request.url.path == "/notes":
             self.waiting.set()
             await self.free.wait()
-        return await self._transport.handle_async_request(request)
+        return await super().handle_async_request(request)
 
 
 class Closing:
     """A gateway that can be drained, and its service, whose calls can be held up."""
 
-    def __init__(self, gateway: NotesGateway, held: Held) -> None:
+    def __init__(self, gateway: NotesGateway, held: HeldCalls) -> None:
         self.drain = DrainState()
         self.app = DrainMiddleware(gateway.app, self.drain)
         self.gateway = NotesGateway(
@@ -52,14 +52,9 @@ class Closing:
 
 @pytest.fixture
 async def closing(open_gateway: OpenGateway) -> AsyncIterator[Closing]:
-    found: list[Held] = []
-
-    def hold(transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
-        found.append(Held(transport))
-        return found[0]
-
-    async with open_gateway(wrap=hold) as gateway:
-        closing = Closing(gateway, found[0])
+    held = HeldCalls()
+    async with open_gateway(wrap=held.wrap) as gateway:
+        closing = Closing(gateway, held)
         yield closing
         closing.held.free.set()
         await closing.gateway.http.aclose()

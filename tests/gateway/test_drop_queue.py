@@ -14,24 +14,19 @@ from companyos_gateway.engine import drop_queue
 from companyos_gateway.engine.drop_queue import DropQueue
 from companyos_gateway.engine.episode_files import ENDED_PREFIX
 from tests.gateway.conftest import OpenGateway
+from tests.gateway.transports import ServiceTransport
 
 MANY = 60
 DEADLINE_S = 5.0
 
 
-class Drops(httpx.AsyncBaseTransport):
+class Drops(ServiceTransport):
     """Service that records the size of each batch, and fails all drops while `unreachable`."""
 
     def __init__(self) -> None:
-        self.transport: httpx.AsyncBaseTransport = self
         self.unreachable = False
         self.batches: list[int] = []
         self.failed = 0
-
-    def wrap(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
-        """Return this service in front of the real one."""
-        self.transport = transport
-        return self
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if request.url.path == "/control/drop":
@@ -39,7 +34,7 @@ class Drops(httpx.AsyncBaseTransport):
                 self.failed += 1
                 raise httpx.ConnectError("unreachable")
             self.batches.append(len(json.loads(request.content)["episodes"]))
-        return await self.transport.handle_async_request(request)
+        return await super().handle_async_request(request)
 
 
 def _folders(tmp_path: Path) -> list[Path]:

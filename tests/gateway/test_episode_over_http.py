@@ -12,6 +12,7 @@ from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
+from tests.gateway.transports import ServiceTransport
 
 
 async def test_a_reset_returns_the_brief_and_an_id(gateway: NotesGateway) -> None:
@@ -174,7 +175,7 @@ async def test_the_rows_of_services_that_received_writes_are_checked_at_the_end(
     open_gateway: OpenGateway, tool: str, digests: int
 ) -> None:
     calls: list[str] = []
-    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
         episode = await gateway.begin()
         await gateway.step(episode, tool, **({"text": "a"} if digests else {}))
         answer = await gateway.step(episode, "finish", outcome="done", summary="It is done.")
@@ -186,7 +187,7 @@ async def test_the_services_of_a_restored_snapshot_are_checked_at_the_end_of_the
     open_gateway: OpenGateway,
 ) -> None:
     calls: list[str] = []
-    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
         episode = await gateway.begin("a")
         taken = (await gateway.http.post(f"/v1/episodes/{episode}/snapshots")).json()["id"]
         await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
@@ -197,7 +198,7 @@ async def test_the_services_of_a_restored_snapshot_are_checked_at_the_end_of_the
 
 async def test_a_cached_task_is_reset_without_a_service_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
-    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
         await gateway.reset()
         assert calls.count("/control/load") == 1
         before = len(calls)
@@ -207,7 +208,7 @@ async def test_a_cached_task_is_reset_without_a_service_call(open_gateway: OpenG
 
 async def test_a_step_makes_one_service_call(open_gateway: OpenGateway) -> None:
     calls: list[str] = []
-    async with open_gateway(wrap=lambda inner: _Counting(inner, calls)) as gateway:
+    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
         episode = await gateway.begin()
         calls.clear()
         await gateway.step(episode, "notes_get_note", note_id=1)
@@ -241,7 +242,7 @@ async def test_a_repeated_last_step_gets_the_same_response(gateway: NotesGateway
 
 async def test_calls_of_one_episode_are_queued_up_to_a_limit(open_gateway: OpenGateway) -> None:
     gate = asyncio.Event()
-    async with open_gateway(wrap=lambda inner: _Gated(inner, gate)) as gateway:
+    async with open_gateway(wrap=_Gated(gate).wrap) as gateway:
         episode = await gateway.begin()
         calls = [
             asyncio.create_task(gateway.post_step(episode, "notes_write_note", text=str(n)))
@@ -281,23 +282,23 @@ async def test_the_unit_scale_with_the_terminal_reward_only_pays_exactly_one(gat
     assert (await gateway.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0
 
 
-class _Counting(httpx.AsyncBaseTransport):
-    def __init__(self, inner: httpx.AsyncBaseTransport, calls: list[str]) -> None:
-        self._inner, self._calls = inner, calls
+class _Counting(ServiceTransport):
+    def __init__(self, calls: list[str]) -> None:
+        self._calls = calls
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self._calls.append(request.url.path)
-        return await self._inner.handle_async_request(request)
+        return await super().handle_async_request(request)
 
 
-class _Gated(httpx.AsyncBaseTransport):
-    def __init__(self, inner: httpx.AsyncBaseTransport, gate: asyncio.Event) -> None:
-        self._inner, self._gate = inner, gate
+class _Gated(ServiceTransport):
+    def __init__(self, gate: asyncio.Event) -> None:
+        self._gate = gate
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if request.url.path == "/notes":
             await self._gate.wait()
-        return await self._inner.handle_async_request(request)
+        return await super().handle_async_request(request)
 
 
 async def _first_done(calls: list[asyncio.Task[httpx.Response]], count: int) -> list[asyncio.Task[httpx.Response]]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
@@ -16,42 +14,30 @@ from companyos_gateway.engine.journal import StepIntent
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
-from tests.gateway.test_recovery import Held
 from tests.gateway.test_snapshots import evidence, restore, snapshot
+from tests.gateway.transports import Held
 
 
 @pytest.fixture
-def held() -> list[Held]:
-    """Provide the list of transports that hold responses back."""
-    return []
+def held() -> Held:
+    return Held()
 
 
-@pytest.fixture
-def hold(held: list[Held]) -> Callable[[httpx.AsyncBaseTransport], Held]:
-    """Provide a function that wraps a transport to hold its responses back."""
-
-    def made(inner: httpx.AsyncBaseTransport) -> Held:
-        held.append(Held(inner))
-        return held[-1]
-
-    return made
-
-
-async def _while_held(held: list[Held], request: Any, meanwhile: Any) -> Any:
+async def _while_held(held: Held, request: Any, meanwhile: Any) -> Any:
     """Run `meanwhile` while the services hold back their responses to a request, and return the request's result."""
-    held[0].arrived.clear()
-    held[0].released.clear()
+    held.arrived.clear()
+    held.released.clear()
     asking = asyncio.ensure_future(request)
-    await held[0].arrived.wait()
+    await held.arrived.wait()
     await meanwhile
-    held[0].released.set()
+    held.released.set()
     return await asking
 
 
 async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
-    open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
+    open_gateway: OpenGateway, held: Held, tmp_path: Path
 ) -> None:
-    async with open_gateway(wrap=hold) as gateway:
+    async with open_gateway(wrap=held.wrap) as gateway:
         episode = await gateway.begin("one")
         taking = gateway.http.post(f"/v1/episodes/{episode}/snapshots")
         answer = await _while_held(held, taking, gateway.http.delete(f"/v1/episodes/{episode}"))
@@ -62,9 +48,9 @@ async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
 
 
 async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
-    open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
+    open_gateway: OpenGateway, held: Held, tmp_path: Path
 ) -> None:
-    async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
+    async with open_gateway(wrap=held.wrap, data_dir=tmp_path / "kept") as gateway:
         episode = await gateway.begin("one")
         restoring = restore(gateway, episode, await snapshot(gateway, episode))
         answer = await _while_held(held, restoring, gateway.http.delete(f"/v1/episodes/{episode}"))
@@ -73,9 +59,9 @@ async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
 
 
 async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after_a_restart(
-    open_gateway: OpenGateway, hold: Any, held: list[Held], tmp_path: Path
+    open_gateway: OpenGateway, held: Held, tmp_path: Path
 ) -> None:
-    async with open_gateway(wrap=hold, data_dir=tmp_path / "kept") as gateway:
+    async with open_gateway(wrap=held.wrap, data_dir=tmp_path / "kept") as gateway:
         async with connected(gateway.app) as socket:
             await socket.reset(episode_id="mine")
             await socket.step("notes_write_note", text="one")
@@ -88,8 +74,8 @@ async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after
         assert await evidence(gateway, "mine") == output
 
 
-async def test_concurrent_snapshots_respect_the_limit(open_gateway: OpenGateway, hold: Any, held: list[Held]) -> None:
-    async with open_gateway(wrap=hold, max_snapshots=1) as gateway:
+async def test_concurrent_snapshots_respect_the_limit(open_gateway: OpenGateway, held: Held) -> None:
+    async with open_gateway(wrap=held.wrap, max_snapshots=1) as gateway:
         first, second = [await gateway.begin() for _ in range(2)]
         await gateway.step(first, "notes_write_note", text="first")
         await gateway.step(second, "notes_write_note", text="second")
@@ -100,11 +86,11 @@ async def test_concurrent_snapshots_respect_the_limit(open_gateway: OpenGateway,
 
 
 async def test_a_rejected_resume_does_not_take_the_episode_from_its_session(
-    open_gateway: OpenGateway, hold: Any, held: list[Held]
+    open_gateway: OpenGateway, held: Held
 ) -> None:
     scenario = NoteKeeping(max_steps=30)
     async with (
-        open_gateway(scenario, wrap=hold) as gateway,
+        open_gateway(scenario, wrap=held.wrap) as gateway,
         connected(gateway.app) as first,
         connected(gateway.app) as second,
     ):
@@ -125,9 +111,13 @@ async def test_a_rejected_resume_does_not_take_the_episode_from_its_session(
 
 
 async def test_a_reset_does_not_end_an_episode_that_another_session_resumed_concurrently(
-    open_gateway: OpenGateway, hold: Any, held: list[Held]
+    open_gateway: OpenGateway, held: Held
 ) -> None:
-    async with open_gateway(wrap=hold) as gateway, connected(gateway.app) as first, connected(gateway.app) as second:
+    async with (
+        open_gateway(wrap=held.wrap) as gateway,
+        connected(gateway.app) as first,
+        connected(gateway.app) as second,
+    ):
         await first.reset(episode_id="mine")
         token = (await first.state())["token"]
         resume = second.exchange({"type": "reset", "data": {"resume": token}})

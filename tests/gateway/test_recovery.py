@@ -18,37 +18,21 @@ from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
+from tests.gateway.transports import Held, ServiceTransport
 
 
-class Lossy(httpx.AsyncBaseTransport):
+class Lossy(ServiceTransport):
     """Transport that delivers all calls; once `loses` is set, it loses the responses of tool calls."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
+    def __init__(self) -> None:
         self.loses = False
         self.lost = asyncio.Event()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._inner.handle_async_request(request)
+        answer = await super().handle_async_request(request)
         if self.loses:
             self.lost.set()
             await asyncio.Event().wait()
-        return answer
-
-
-class Held(httpx.AsyncBaseTransport):
-    """Transport that delivers all calls, and holds back responses while `released` is unset."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
-        self.released, self.arrived = asyncio.Event(), asyncio.Event()
-        self.released.set()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._inner.handle_async_request(request)
-        if not self.released.is_set():
-            self.arrived.set()
-            await self.released.wait()
         return answer
 
 
@@ -83,17 +67,12 @@ async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(
 
 
 async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept, transports = tmp_path / "kept", []
-
-    def lossy(inner: httpx.AsyncBaseTransport) -> Lossy:
-        transports.append(Lossy(inner))
-        return transports[-1]
-
-    async with open_gateway(data_dir=kept, wrap=lossy) as gateway:
+    kept, lossy = tmp_path / "kept", Lossy()
+    async with open_gateway(data_dir=kept, wrap=lossy.wrap) as gateway:
         episode = await gateway.begin("one")
-        transports[0].loses = True
+        lossy.loses = True
         cut_off = asyncio.create_task(gateway.post_step(episode, "notes_write_note", step=2, text="two"))
-        await transports[0].lost.wait()
+        await lossy.lost.wait()
         await _kill(gateway, cut_off)
     async with open_gateway(data_dir=kept) as gateway:
         assert (await gateway.state(episode))["step_count"] == 2
@@ -264,21 +243,16 @@ async def test_a_step_whose_client_disconnects_is_still_taken(open_gateway: Open
 
 
 async def test_a_resume_during_a_step_returns_its_result(open_gateway: OpenGateway) -> None:
-    held: list[Held] = []
-
-    def hold(inner: httpx.AsyncBaseTransport) -> Held:
-        held.append(Held(inner))
-        return held[-1]
-
-    async with open_gateway(wrap=hold) as gateway:
+    held = Held()
+    async with open_gateway(wrap=held.wrap) as gateway:
         begun = await gateway.reset()
         await gateway.step(begun["episode_id"], "notes_list_notes")
-        held[0].released.clear()
+        held.released.clear()
         step = asyncio.create_task(gateway.post_step(begun["episode_id"], "notes_write_note", text="one"))
-        await held[0].arrived.wait()
+        await held.arrived.wait()
         resumed = asyncio.create_task(gateway.http.post("/reset", json={"resume": begun["token"]}))
         await asyncio.sleep(0.05)
-        held[0].released.set()
+        held.released.set()
         output = (await resumed).json()
         assert output["observation"] == (await step).json()["observation"]
         assert output["observation"]["result"]["text"] == "one"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 
 import httpx
@@ -14,13 +13,13 @@ from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_shared.wire.context import CONTEXT_HEADER, SIGNATURE_HEADER
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
+from tests.gateway.transports import ServiceTransport
 
 
-class Flaky(httpx.AsyncBaseTransport):
+class Flaky(ServiceTransport):
     """Transport to the service that loses the given numbers of requests and responses."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
+    def __init__(self) -> None:
         self.lose_requests = 0
         self.lose_answers = 0
         self.sent: list[tuple[str, str, str]] = []
@@ -31,7 +30,7 @@ class Flaky(httpx.AsyncBaseTransport):
         if self.lose_requests:
             self.lose_requests -= 1
             raise httpx.ConnectError("refused")
-        answer = await self._inner.handle_async_request(request)
+        answer = await super().handle_async_request(request)
         if self.lose_answers:
             self.lose_answers -= 1
             await answer.aread()
@@ -40,68 +39,58 @@ class Flaky(httpx.AsyncBaseTransport):
 
 
 @pytest.fixture
-def flaky() -> list[Flaky]:
-    return []
+def flaky() -> Flaky:
+    return Flaky()
 
 
-def losing(found: list[Flaky]) -> Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport]:
-    def wrap(inner: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
-        found.append(Flaky(inner))
-        return found[-1]
-
-    return wrap
-
-
-async def test_a_write_whose_response_was_lost_is_applied_once(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
-    async with open_gateway(wrap=losing(flaky)) as gateway:
+async def test_a_write_whose_response_was_lost_is_applied_once(open_gateway: OpenGateway, flaky: Flaky) -> None:
+    async with open_gateway(wrap=flaky.wrap) as gateway:
         episode = await gateway.begin()
-        flaky[0].sent.clear()
-        flaky[0].lose_answers = 2
+        flaky.sent.clear()
+        flaky.lose_answers = 2
         answer = await gateway.step(episode, "notes_finish_note", note_id=1)
         assert answer["reward"] == 1.9
-        assert len(flaky[0].sent) == 3
-        assert len(set(flaky[0].sent)) == 1
+        assert len(flaky.sent) == 3
+        assert len(set(flaky.sent)) == 1
 
 
-async def test_a_settle_whose_response_was_lost_loses_no_change(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
+async def test_a_settle_whose_response_was_lost_loses_no_change(open_gateway: OpenGateway, flaky: Flaky) -> None:
     scenario = NoteKeeping(later=STARTED_AT + timedelta(minutes=5))
-    async with open_gateway(scenario, wrap=losing(flaky)) as gateway:
+    async with open_gateway(scenario, wrap=flaky.wrap) as gateway:
         episode = await gateway.begin()
-        flaky[0].lose_answers = 1
+        flaky.lose_answers = 1
         await gateway.step(episode, "wait", minutes=10)
         await gateway.step(episode, "finish", outcome="done", summary="Checked.")
         assert (await gateway.state(episode))["outcome"] == "failed"
         assert len(gateway.runtime.engine().store.get(episode).evidence.changes("notes")) == 1
 
 
-async def test_an_unreachable_service_ends_only_its_episode(open_gateway: OpenGateway, flaky: list[Flaky]) -> None:
-    async with open_gateway(wrap=losing(flaky), step_timeout_s=0.5) as gateway:
+async def test_an_unreachable_service_ends_only_its_episode(open_gateway: OpenGateway, flaky: Flaky) -> None:
+    async with open_gateway(wrap=flaky.wrap, step_timeout_s=0.5) as gateway:
         one, other = [await gateway.begin() for _ in range(2)]
-        flaky[0].lose_requests = 10_000
+        flaky.lose_requests = 10_000
         answer = await gateway.step(one, "notes_list_notes")
         assert answer["observation"]["error"]["error_type"] == "execution_error"
         assert (await gateway.state(one))["outcome"] == "infra_error"
-        flaky[0].lose_requests = 0
+        flaky.lose_requests = 0
         assert (await gateway.step(other, "notes_list_notes"))["observation"]["result"]
 
 
 async def test_a_service_that_recovers_within_the_retry_budget_loses_no_step(
-    open_gateway: OpenGateway, flaky: list[Flaky]
+    open_gateway: OpenGateway, flaky: Flaky
 ) -> None:
-    async with open_gateway(wrap=losing(flaky), step_timeout_s=3.0) as gateway:
+    async with open_gateway(wrap=flaky.wrap, step_timeout_s=3.0) as gateway:
         episode = await gateway.begin()
-        flaky[0].lose_requests = 1_000_000
-        asyncio.get_running_loop().call_later(1.4, setattr, flaky[0], "lose_requests", 0)
+        flaky.lose_requests = 1_000_000
+        asyncio.get_running_loop().call_later(1.4, setattr, flaky, "lose_requests", 0)
         answer = await gateway.step(episode, "notes_finish_note", note_id=1)
     assert answer["observation"]["error"] is None
 
 
-async def test_health_is_healthy_only_while_every_service_responds(
-    open_gateway: OpenGateway, flaky: list[Flaky]
-) -> None:
-    async with open_gateway(wrap=losing(flaky)) as gateway:
+async def test_health_is_healthy_only_while_every_service_responds(open_gateway: OpenGateway, flaky: Flaky) -> None:
+    async with open_gateway(wrap=flaky.wrap) as gateway:
         assert (await _health(gateway)) == (200, "healthy")
-        flaky[0].lose_requests = 1
+        flaky.lose_requests = 1
         assert (await _health(gateway)) == (503, "unhealthy")
         assert (await _health(gateway)) == (200, "healthy")
 

@@ -9,16 +9,16 @@ import pytest
 
 from companyos_gateway.engine import concurrency
 from tests.gateway.conftest import OpenGateway
+from tests.gateway.transports import ServiceTransport
 
 CROWD = 100
 QUEUE_TIMEOUT_S = 0.05
 
 
-class ConcurrencyRecorder(httpx.AsyncBaseTransport):
+class ConcurrencyRecorder(ServiceTransport):
     """Service that holds all requests until released, and counts the concurrent ones."""
 
-    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
-        self._transport = transport
+    def __init__(self) -> None:
         self.gateway = asyncio.Event()
         self.gateway.set()
         self.entered = asyncio.Event()
@@ -26,32 +26,27 @@ class ConcurrencyRecorder(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if not request.url.path.startswith("/notes"):
-            return await self._transport.handle_async_request(request)
+            return await super().handle_async_request(request)
         self.inside += 1
         self.entered.set()
         self.most = max(self.most, self.inside)
         try:
             await self.gateway.wait()
             await asyncio.sleep(0)
-            return await self._transport.handle_async_request(request)
+            return await super().handle_async_request(request)
         finally:
             self.inside -= 1
 
 
 async def test_the_steps_in_a_service_are_limited(open_gateway: OpenGateway) -> None:
-    recorders: list[ConcurrencyRecorder] = []
-
-    def wrap(transport: httpx.AsyncBaseTransport) -> ConcurrencyRecorder:
-        recorders.append(ConcurrencyRecorder(transport))
-        return recorders[0]
-
-    async with open_gateway(wrap=wrap) as gateway:
+    recorder = ConcurrencyRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
         episodes = [await gateway.begin() for _ in range(CROWD)]
         seen = await asyncio.gather(
             *(gateway.step(episode, "notes_write_note", text="in time") for episode in episodes)
         )
     assert all(answer["observation"]["error"] is None for answer in seen)
-    assert 1 < recorders[0].most <= concurrency.MAX_CONCURRENT_STEPS < CROWD
+    assert 1 < recorder.most <= concurrency.MAX_CONCURRENT_STEPS < CROWD
 
 
 async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken(
@@ -59,22 +54,17 @@ async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken
 ) -> None:
     monkeypatch.setattr(concurrency, "MAX_CONCURRENT_STEPS", 1)
     monkeypatch.setattr(concurrency, "QUEUE_TIMEOUT_S", QUEUE_TIMEOUT_S)
-    recorders: list[ConcurrencyRecorder] = []
-
-    def wrap(transport: httpx.AsyncBaseTransport) -> ConcurrencyRecorder:
-        recorders.append(ConcurrencyRecorder(transport))
-        return recorders[0]
-
-    async with open_gateway(wrap=wrap) as gateway:
+    recorder = ConcurrencyRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
         first, second = [await gateway.begin() for _ in range(2)]
-        recorders[0].gateway.clear()
+        recorder.gateway.clear()
         holding = asyncio.create_task(gateway.step(first, "notes_list_notes"))
-        await recorders[0].entered.wait()
+        await recorder.entered.wait()
         refused = await gateway.post_step(second, "notes_write_note", text="too late")
         assert (refused.status_code, refused.json()["code"]) == (503, "services-unavailable")
         assert refused.headers["retry-after"]
         assert (await gateway.step(second, "wait", minutes=5))["observation"]["result"] == {"waited_minutes": 5}
-        recorders[0].gateway.set()
+        recorder.gateway.set()
         assert (await holding)["observation"]["error"] is None
         assert (await gateway.state(second))["step_count"] == 1
         assert len((await gateway.step(second, "notes_list_notes"))["observation"]["result"]) == 2
