@@ -15,9 +15,10 @@ from sqlalchemy import JSON, Boolean, Column, Table
 
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework import Service
+from companyos_shared.framework.errors import CorruptSourceError
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import digest
-from companyos_shared.wire.control import EvidenceReply
+from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, EvidenceReply
 from tests.contract.calls import random_calls
 
 CALLS = 60
@@ -68,18 +69,22 @@ async def test_a_restart_changes_neither_an_episode_nor_its_snapshots(
 
 
 @pytest.mark.sample(4)
-@pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
-async def test_a_damaged_snapshot_cannot_be_used(harness: ServiceHarness, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "words"])
+async def test_a_damaged_snapshot_cannot_be_used(harness: ServiceHarness, tools: list[Tool], damage: str) -> None:
+    await random_calls(harness, tools, CALLS, "damage")
     before, source = await harness.digest(), await harness.snapshot()
     file = _snapshots(harness) / f"{source}.db"
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
-    file.write_bytes({"flipped": bytes(data), "cut": bytes(data[:5000]), "empty": b""}[damage])
+    file.write_bytes({"flipped": bytes(data), "cut": bytes(data[:5000]), "empty": b"", "words": b"words"}[damage])
     assert _code(await harness.control("check", {"source": source})) == (410, "source-corrupt")
+    with pytest.raises(CorruptSourceError):
+        harness.app.state.episodes.sources.load(source, b"")
     live, harness.source, harness.episode = harness.source, source, "fork"
     assert _code(await harness.control("digest", {})) == (410, "source-corrupt")
     harness.source, harness.episode = live, "test"
     assert await harness.digest() == before
+    assert not list(harness.folder.glob("*/episodes/fork"))
     assert not list(harness.folder.rglob("*.tmp*"))
 
 
@@ -102,11 +107,12 @@ async def test_every_error_of_a_source_has_its_status_and_code(harness: ServiceH
     assert _code(await harness.control("check", {"source": "../../etc"})) == (422, "invalid-arguments")
     await harness.forget(unknown)
     await harness.snapshot()
-    words = hashlib.sha256(b"words").hexdigest()
-    (_snapshots(harness) / f"{words}.db").write_bytes(b"words")
-    assert _code(await harness.control("check", {"source": words})) == (410, "source-corrupt")
-    await harness.forget(words)
-    assert _code(await harness.control("check", {"source": words})) == (404, "unknown-source")
+    for content in (b"words", b""):
+        source = hashlib.sha256(content).hexdigest()
+        (_snapshots(harness) / f"{source}.db").write_bytes(content)
+        assert _code(await harness.control("check", {"source": source})) == (410, "source-corrupt")
+        await harness.forget(source)
+        assert _code(await harness.control("check", {"source": source})) == (404, "unknown-source")
 
 
 async def test_an_export_contains_the_rows_of_the_episode(
@@ -114,7 +120,10 @@ async def test_an_export_contains_the_rows_of_the_episode(
 ) -> None:
     await random_calls(harness, tools, CALLS, "export")
     file = tmp_path / "exported.db"
-    file.write_bytes(await harness.export())
+    answer = await harness.control("export", {})
+    assert answer.headers["content-type"] == DATABASE_MEDIA_TYPE
+    assert not list(harness.folder.rglob("*.tmp*"))
+    file.write_bytes(answer.content)
     with closing(sqlite3.connect(file)) as raw:
         raw.execute("PRAGMA trusted_schema = off")
         assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)

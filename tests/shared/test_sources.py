@@ -9,13 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import httpx
-import pytest
 
-from companyos_shared.framework.errors import CorruptSourceError
 from companyos_shared.framework.testing import ServiceHarness
-from companyos_shared.wire.control import DATABASE_MEDIA_TYPE, DigestReply, source_of
-
-MISSING = "0" * 64
+from companyos_shared.wire.control import source_of
 
 
 async def _refusal(answer: httpx.Response) -> tuple[int, str]:
@@ -41,15 +37,6 @@ async def _fork_refused(library: ServiceHarness, source: str) -> tuple[int, str]
     return refused
 
 
-async def _digest_of_live_episode(library: ServiceHarness) -> DigestReply:
-    await library.post("/books/B-1/lend")
-    return await library.digest()
-
-
-def _has_no_temporary_files(library: ServiceHarness) -> bool:
-    return not list(library.folder.rglob("*.tmp*"))
-
-
 async def test_intact_templates_and_snapshots_pass_the_check(library: ServiceHarness) -> None:
     assert (await library.check(library.source)).bytes > 0
     source = await library.snapshot()
@@ -57,39 +44,9 @@ async def test_intact_templates_and_snapshots_pass_the_check(library: ServiceHar
     assert (checked.source, checked.bytes) == (source, _snapshot_file(library, source).stat().st_size)
 
 
-async def test_a_missing_source_is_unknown(library: ServiceHarness) -> None:
-    assert await _refusal(await library.control("check", {"source": MISSING})) == (404, "unknown-source")
-
-
-@pytest.mark.parametrize("damage", [_flipped, lambda data: data[: len(data) // 2], lambda _: b"", lambda _: b"words"])
-async def test_a_damaged_snapshot_cannot_be_used_and_live_episodes_are_unaffected(
-    library: ServiceHarness, damage: object
-) -> None:
-    assert callable(damage)
-    before = await _digest_of_live_episode(library)
-    source = await library.snapshot()
-    await library.check(source)
-    file = _snapshot_file(library, source)
-    file.write_bytes(damage(file.read_bytes()))
-    assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
-    with pytest.raises(CorruptSourceError):
-        library.app.state.episodes.sources.load(source, b"")
-    assert await _fork_refused(library, source) == (410, "source-corrupt")
-    assert await library.digest() == before
-    assert not (library.folder / "library" / "episodes" / "fork").exists()
-    assert _has_no_temporary_files(library)
-
-
-async def test_a_file_with_a_valid_name_that_is_not_a_database_is_damaged(library: ServiceHarness) -> None:
-    await library.snapshot()
-    for content in (b"words", b""):
-        source = hashlib.sha256(content).hexdigest()
-        _snapshot_file(library, source).write_bytes(content)
-        assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
-
-
 async def test_a_snapshot_of_another_version_of_the_service_is_rejected_as_such(library: ServiceHarness) -> None:
-    before = await _digest_of_live_episode(library)
+    await library.post("/books/B-1/lend")
+    before = await library.digest()
     file = _snapshot_file(library, await library.snapshot())
     with closing(sqlite3.connect(file)) as db:
         db.execute("UPDATE _meta SET value = 'another' WHERE key = 'schema'")
@@ -132,20 +89,6 @@ async def test_a_deleted_snapshot_is_unknown_and_episodes_started_from_it_contin
 async def test_deleting_a_snapshot_never_deletes_a_template(library: ServiceHarness) -> None:
     await library.forget(library.source)
     await library.check(library.source)
-
-
-async def test_an_export_is_the_current_episode_in_one_file(library: ServiceHarness, tmp_path: Path) -> None:
-    before = await _digest_of_live_episode(library)
-    answer = await library.control("export", {})
-    assert answer.headers["content-type"] == DATABASE_MEDIA_TYPE
-    file = tmp_path / "exported.db"
-    file.write_bytes(answer.content)
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert db.execute("SELECT lent FROM books WHERE id = 'B-1'").fetchone() == (1,)
-    assert [path.name for path in tmp_path.iterdir()] == ["exported.db"]
-    assert await library.digest() == before
-    assert _has_no_temporary_files(library)
 
 
 def test_a_source_id_depends_only_on_the_service_and_the_bytes_of_the_document() -> None:
