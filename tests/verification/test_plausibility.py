@@ -19,6 +19,9 @@ from verification.plausibility.__main__ import main
 
 Documents = dict[str, dict[str, Any]]
 Row = dict[str, Any]
+Plant = Callable[[Documents], str]
+"""Makes an instance implausible and returns the entity that the finding must name."""
+ENTITY_COLUMNS = {"tickets": "key", "comments": "ticket_key", "policies": "policy_id"}
 
 
 @cache
@@ -38,8 +41,24 @@ def _first(documents: Documents, table: str, *, of: Callable[[Row], Any] = bool)
     return next(row for row in _tables(documents)[table] if of(row))
 
 
+def _is(kind: str, *, having: str = "quantity") -> Callable[[Row], bool]:
+    return lambda row: row["kind"] == kind and having in row["fields"]
+
+
 def _record(documents: Documents, kind: str, *, having: str = "quantity") -> Row:
-    return _first(documents, "records", of=lambda row: row["kind"] == kind and having in row["fields"])
+    return _first(documents, "records", of=_is(kind, having=having))
+
+
+def _change(name: str, table: str, *, of: Callable[[Row], Any] = bool, **columns: Any) -> Plant:
+    """Return a function that changes columns of the first such row; a value may be a function of the row."""
+
+    def plant(documents: Documents) -> str:
+        row = _first(documents, table, of=of)
+        row.update({column: value(row) if callable(value) else value for column, value in columns.items()})
+        return str(row[ENTITY_COLUMNS.get(table, "id")])
+
+    plant.__name__ = name
+    return plant
 
 
 def _company(documents: Documents) -> Row:
@@ -93,12 +112,6 @@ def _transition_after_the_start(documents: Documents) -> str:
     return str(ticket["key"])
 
 
-def _decision_before_submission(documents: Documents) -> str:
-    decision = _first(documents, "decisions")
-    decision["at"] = _later(decision["at"], days=-80)
-    return str(decision["id"])
-
-
 def _request_before_its_subject(documents: Documents) -> str:
     records = {row["id"]: row for row in documents["datahub"]["records"]}
     request = _first(documents, "requests", of=lambda row: row["subject"] in records)
@@ -107,78 +120,10 @@ def _request_before_its_subject(documents: Documents) -> str:
     return str(request["id"])
 
 
-def _receipt_before_its_order(documents: Documents) -> str:
-    receipt = _record(documents, "goods_receipt")
-    receipt["fields"]["received_on"] = "2020-01-02"
-    return str(receipt["id"])
-
-
-def _invoice_before_its_order(documents: Documents) -> str:
-    invoice = _record(documents, "invoice")
-    invoice["created_at"] = _later(invoice["created_at"], days=-900)
-    return str(invoice["id"])
-
-
-def _expired_record_that_runs(documents: Documents) -> str:
-    record = _first(documents, "records", of=lambda row: row["kind"] == "contract" and row["state"] == "active")
-    record["state"] = "expired"
-    return str(record["id"])
-
-
-def _call_before_the_letter(documents: Documents) -> str:
-    note = _first(documents, "records", of=lambda row: row["fields"].get("document_type") == "call_note")
-    note["fields"]["called_on"] = "2020-01-02"
-    return str(note["id"])
-
-
-def _two_versions_in_force(documents: Documents) -> str:
-    policies = documents["datahub"]["policies"]
-    superseded = next(row for row in policies if row["effective_to"] is not None)
-    superseded["effective_to"] = None
-    return str(superseded["policy_id"])
-
-
 def _planned_before_the_start(documents: Documents) -> str:
     event = _planned_comment(documents)
     event["due_at"] = _later(documents["ticketdesk"]["started_at"], hours=-1)
     return "comment"
-
-
-def _period_that_ends_before_it_starts(documents: Documents) -> str:
-    certificate = _first(documents, "certificates")
-    certificate["expires_on"] = "2020-01-02"
-    return str(certificate["id"])
-
-
-def _due_on_a_sunday(documents: Documents) -> str:
-    ticket = _first(documents, "tickets", of=lambda row: row["due_at"] is not None)
-    ticket["due_at"] = "2029-07-01T17:00:00Z"
-    return str(ticket["key"])
-
-
-def _due_before_its_creation(documents: Documents) -> str:
-    ticket = _first(documents, "tickets", of=lambda row: row["due_at"] is not None)
-    ticket["due_at"] = _later(ticket["created_at"], days=-7)
-    return str(ticket["key"])
-
-
-def _comment_at_night(documents: Documents) -> str:
-    comment = _first(documents, "comments")
-    comment["created_at"] = f"{comment['created_at'][:10]}T23:30:00Z"
-    return str(comment["ticket_key"])
-
-
-def _close_of_a_running_quarter(documents: Documents) -> str:
-    ticket = _first(documents, "tickets")
-    year, month = ticket["created_at"][:4], int(ticket["created_at"][5:7])
-    ticket["title"] = f"Close of {(month + 2) // 3}/{year} for CC-500"
-    return str(ticket["key"])
-
-
-def _resolved_without_assignee(documents: Documents) -> str:
-    ticket = _resolved(documents)
-    ticket["assignee_id"] = None
-    return str(ticket["key"])
 
 
 def _comment_by_a_former_employee(documents: Documents) -> str:
@@ -203,22 +148,10 @@ def _assignee_who_left_years_ago(documents: Documents) -> str:
     return str(ticket["key"])
 
 
-def _unknown_assignee(documents: Documents) -> str:
-    ticket = _first(documents, "tickets", of=lambda row: row["status"] == "open")
-    ticket["assignee_id"] = "E-0"
-    return str(ticket["key"])
-
-
 def _approver_without_the_role(documents: Documents) -> str:
     decision = _first(documents, "decisions")
     decision["by"] = next(row["id"] for row in _company(documents)["people"] if not row["roles"])
     return str(decision["request_id"])
-
-
-def _decision_about_an_own_request(documents: Documents) -> str:
-    request = _first(documents, "requests", of=lambda row: row["decided_at"] is not None)
-    request["requester_id"] = request["approver_id"]
-    return str(request["id"])
 
 
 def _delegation_without_authority(documents: Documents) -> str:
@@ -227,21 +160,9 @@ def _delegation_without_authority(documents: Documents) -> str:
     return str(delegation["id"])
 
 
-def _record_of_an_unknown_owner(documents: Documents) -> str:
-    record = _first(documents, "records")
-    record["owner_id"] = "E-0"
-    return str(record["id"])
-
-
 def _transition_that_is_not_allowed(documents: Documents) -> str:
     ticket = _resolved(documents)
     _transition_of(documents, ticket, "in_progress")["to_status"] = "closed"
-    return str(ticket["key"])
-
-
-def _history_that_ends_elsewhere(documents: Documents) -> str:
-    ticket = _resolved(documents)
-    ticket["status"] = "in_review"
     return str(ticket["key"])
 
 
@@ -259,42 +180,11 @@ def _comment_that_fits_another_status(documents: Documents) -> str:
     return str(ticket["key"])
 
 
-def _legal_form_of_another_country(documents: Documents) -> str:
-    vendor = _first(documents, "vendors", of=lambda row: row["country"] != "DE")
-    vendor["legal_name"] = f"{vendor['name']} GmbH"
-    return str(vendor["id"])
-
-
-def _account_in_another_country(documents: Documents) -> str:
-    vendor = _first(documents, "vendors", of=lambda row: row["country"] != "SE")
-    vendor["bank_iban"] = f"SE{vendor['bank_iban'][2:]}"
-    return str(vendor["id"])
-
-
-def _account_with_wrong_check_digits(documents: Documents) -> str:
-    vendor = _first(documents, "vendors")
-    last = vendor["bank_iban"][-1]
-    vendor["bank_iban"] = vendor["bank_iban"][:-1] + str((int(last) + 1) % 10)
-    return str(vendor["id"])
-
-
-def _mail_domain_of_another_vendor(documents: Documents) -> str:
-    vendor = _first(documents, "vendors")
-    vendor["contact_email"] = f"{vendor['contact_email'].partition('@')[0]}@elsewhere.example"
-    return str(vendor["id"])
-
-
 def _license_from_a_caterer(documents: Documents) -> str:
     record = _first(documents, "records", of=lambda row: row["kind"] == "license")
     vendor = next(row for row in documents["datahub"]["vendors"] if row["id"] == record["vendor_id"])
     vendor["name"], vendor["category"] = "Heron Kitchens", "catering"
     return str(record["id"])
-
-
-def _total_that_does_not_agree(documents: Documents) -> str:
-    order = _record(documents, "purchase_order", having="unit_price_cents")
-    order["amount_cents"] += 1
-    return str(order["id"])
 
 
 def _receipt_of_another_vendor(documents: Documents) -> str:
@@ -310,30 +200,6 @@ def _spend_that_fell(documents: Documents) -> str:
     earlier = _first(documents, "metric_values", of=lambda row: row["metric_id"] == metric["id"])
     earlier["value"], earlier["as_of"] = metric["value"] + 1, _later(metric["as_of"], minutes=-1)
     return str(metric["id"])
-
-
-def _more_than_the_whole(documents: Documents) -> str:
-    metric = _first(documents, "metrics", of=lambda row: row["unit"] == "percent")
-    metric["value"] = 104.0
-    return str(metric["id"])
-
-
-def _open_slot(documents: Documents) -> str:
-    ticket = _first(documents, "tickets")
-    ticket["description"] = "Please ask {person} about it."
-    return str(ticket["key"])
-
-
-def _doubled_space(documents: Documents) -> str:
-    ticket = _first(documents, "tickets")
-    ticket["description"] = "Please  ask."
-    return str(ticket["key"])
-
-
-def _sentence_in_lower_case(documents: Documents) -> str:
-    comment = _first(documents, "comments")
-    comment["body"] = "Asked the vendor. they will answer."
-    return str(comment["ticket_key"])
 
 
 def _unknown_person(documents: Documents) -> str:
@@ -387,42 +253,130 @@ def _planned_by_the_agent(documents: Documents) -> str:
     return "comment"
 
 
-VIOLATIONS: dict[str, tuple[Callable[[Documents], str], ...]] = {
+UNKNOWN_ASSIGNEE = _change("unknown assignee", "tickets", of=lambda row: row["status"] == "open", assignee_id="E-0")
+CALL_BEFORE_THE_LETTER = _change(
+    "call before the letter",
+    "records",
+    of=lambda row: row["fields"].get("document_type") == "call_note",
+    fields=lambda row: row["fields"] | {"called_on": "2020-01-02"},
+)
+VIOLATIONS: dict[str, tuple[Plant, ...]] = {
     "causal order": (
         _comment_before_its_ticket,
         _ticket_before_the_record_that_it_names,
         _transition_after_the_start,
-        _decision_before_submission,
+        _change("decision before submission", "decisions", at=lambda row: _later(row["at"], days=-80)),
         _request_before_its_subject,
-        _receipt_before_its_order,
-        _invoice_before_its_order,
-        _expired_record_that_runs,
-        _two_versions_in_force,
+        _change(
+            "receipt before its order",
+            "records",
+            of=_is("goods_receipt"),
+            fields=lambda row: row["fields"] | {"received_on": "2020-01-02"},
+        ),
+        _change(
+            "invoice before its order",
+            "records",
+            of=_is("invoice"),
+            created_at=lambda row: _later(row["created_at"], days=-900),
+        ),
+        _change(
+            "expired record that runs",
+            "records",
+            of=lambda row: (row["kind"], row["state"]) == ("contract", "active"),
+            state="expired",
+        ),
+        _change("two versions in force", "policies", of=lambda row: row["effective_to"] is not None, effective_to=None),
         _planned_before_the_start,
     ),
-    "periods": (_period_that_ends_before_it_starts,),
-    "due dates": (_due_on_a_sunday, _due_before_its_creation),
-    "working time": (_comment_at_night,),
-    "quarters": (_close_of_a_running_quarter,),
-    "ended tickets": (_resolved_without_assignee,),
+    "periods": (_change("period that ends before it starts", "certificates", expires_on="2020-01-02"),),
+    "due dates": (
+        _change("due on a sunday", "tickets", of=lambda row: row["due_at"] is not None, due_at="2029-07-01T17:00:00Z"),
+        _change(
+            "due before its creation",
+            "tickets",
+            of=lambda row: row["due_at"] is not None,
+            due_at=lambda row: _later(row["created_at"], days=-7),
+        ),
+    ),
+    "working time": (
+        _change("comment at night", "comments", created_at=lambda row: f"{row['created_at'][:10]}T23:30:00Z"),
+    ),
+    "quarters": (
+        _change(
+            "close of a running quarter",
+            "tickets",
+            title=lambda row: f"Close of {(int(row['created_at'][5:7]) + 2) // 3}/{row['created_at'][:4]} for CC-500",
+        ),
+    ),
+    "ended tickets": (
+        _change("resolved without assignee", "tickets", of=lambda row: row["status"] == "resolved", assignee_id=None),
+    ),
     "employment": (_comment_by_a_former_employee,),
     "absences": (_decision_on_leave,),
-    "assignees": (_assignee_who_left_years_ago, _unknown_assignee),
-    "approvers": (_approver_without_the_role, _decision_about_an_own_request),
+    "assignees": (_assignee_who_left_years_ago, UNKNOWN_ASSIGNEE),
+    "approvers": (
+        _approver_without_the_role,
+        _change(
+            "decision about an own request",
+            "requests",
+            of=lambda row: row["decided_at"] is not None,
+            requester_id=lambda row: row["approver_id"],
+        ),
+    ),
     "delegations": (_delegation_without_authority,),
-    "unknown people": (_record_of_an_unknown_owner,),
-    "history": (_transition_that_is_not_allowed, _history_that_ends_elsewhere),
+    "unknown people": (_change("record of an unknown owner", "records", owner_id="E-0"),),
+    "history": (
+        _transition_that_is_not_allowed,
+        _change(
+            "history that ends elsewhere", "tickets", of=lambda row: row["status"] == "resolved", status="in_review"
+        ),
+    ),
     "mentioned status": (_comment_about_a_status_that_never_was, _comment_that_fits_another_status),
     "vendor identity": (
-        _legal_form_of_another_country,
-        _account_in_another_country,
-        _account_with_wrong_check_digits,
-        _mail_domain_of_another_vendor,
+        _change(
+            "legal form of another country",
+            "vendors",
+            of=lambda row: row["country"] != "DE",
+            legal_name=lambda row: f"{row['name']} GmbH",
+        ),
+        _change(
+            "account in another country",
+            "vendors",
+            of=lambda row: row["country"] != "SE",
+            bank_iban=lambda row: f"SE{row['bank_iban'][2:]}",
+        ),
+        _change(
+            "account with wrong check digits",
+            "vendors",
+            bank_iban=lambda row: f"{row['bank_iban'][:-1]}{(int(row['bank_iban'][-1]) + 1) % 10}",
+        ),
+        _change(
+            "mail domain of another vendor",
+            "vendors",
+            contact_email=lambda row: f"{row['contact_email'].partition('@')[0]}@elsewhere.example",
+        ),
     ),
     "vendor categories": (_license_from_a_caterer,),
-    "amounts": (_total_that_does_not_agree, _receipt_of_another_vendor),
-    "cumulative metrics": (_spend_that_fell, _more_than_the_whole),
-    "texts": (_open_slot, _doubled_space, _sentence_in_lower_case, _unknown_person, _own_name),
+    "amounts": (
+        _change(
+            "total that does not agree",
+            "records",
+            of=_is("purchase_order", having="unit_price_cents"),
+            amount_cents=lambda row: row["amount_cents"] + 1,
+        ),
+        _receipt_of_another_vendor,
+    ),
+    "cumulative metrics": (
+        _spend_that_fell,
+        _change("more than the whole", "metrics", of=lambda row: row["unit"] == "percent", value=104.0),
+    ),
+    "texts": (
+        _change("open slot", "tickets", description="Please ask {person} about it."),
+        _change("doubled space", "tickets", description="Please  ask."),
+        _change("sentence in lower case", "comments", body="Asked the vendor. they will answer."),
+        _unknown_person,
+        _own_name,
+    ),
     "checklists": (_item_that_nothing_backs,),
     "scheduled events": (_planned_at_night, _planned_on_leave, _planned_by_the_agent),
 }
@@ -430,7 +384,7 @@ PAIRS = [(rule, plant) for rule, plants in VIOLATIONS.items() for plant in plant
 
 
 @pytest.mark.parametrize(("rule", "plant"), PAIRS, ids=lambda value: str(getattr(value, "__name__", value)))
-def test_a_planted_violation_is_detected(rule: str, plant: Callable[[Documents], str]) -> None:
+def test_a_planted_violation_is_detected(rule: str, plant: Plant) -> None:
     documents: Documents = deepcopy(dict(_instance().documents))
     facts = replace(Facts.of(_instance()), documents=documents)
     assert list(RULES[rule](facts)) == []
@@ -444,7 +398,7 @@ def test_a_call_before_the_letter_that_it_confirms_is_detected() -> None:
     noted = (one for one in instances if "'called_on': '20" in str(one.documents["datahub"]["records"]))
     documents: Documents = deepcopy(dict(next(noted).documents))
     assert list(RULES["causal order"](Facts(documents))) == []
-    assert _call_before_the_letter(documents) in {entity for entity, _ in RULES["causal order"](Facts(documents))}
+    assert CALL_BEFORE_THE_LETTER(documents) in {entity for entity, _ in RULES["causal order"](Facts(documents))}
 
 
 def test_every_rule_has_a_planted_violation() -> None:
@@ -453,7 +407,7 @@ def test_every_rule_has_a_planted_violation() -> None:
 
 def test_a_departed_assignee_is_plausible_under_that_kind_of_chaos() -> None:
     documents: Documents = deepcopy(dict(_instance().documents))
-    entity = _unknown_assignee(documents)
+    entity = UNKNOWN_ASSIGNEE(documents)
     found = RULES["assignees"](Facts(documents, kinds=frozenset({"unknown_assignee"})))
     assert entity not in {one for one, _ in found}
 
