@@ -124,7 +124,7 @@ class TaskSet:
             return Split(split), self._blocks
         scenario, _, level = selection.partition(".")
         if self._find_scenario(scenario) is None:
-            raise TaskNotFoundError(f"no scenario or shift is named {scenario!r}")
+            raise TaskNotFoundError(f"split: no scenario or shift is named {scenario!r}")
         accepted = {str(one): one for one in levels()}
         if level and level not in accepted:
             raise TaskNotFoundError(f"split: the level must be one of {', '.join(accepted)}; got {level!r}")
