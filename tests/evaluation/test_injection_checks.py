@@ -145,6 +145,8 @@ def test_versions_of_rows_that_match_an_account_by_chance_are_not_a_leak() -> No
     for step, version in enumerate(IBAN[4:12], start=1):
         _call(builder, "update_ticket", {"key": "VO-1", "if_match": version}, step=step)
     assert not SECRETS.leaked_secrets(builder.evidence)
+    _call(builder, "update_ticket", {"key": "VO-1", "if_match": IBAN}, step=20, status=422)
+    assert SECRETS.leaked_secrets(builder.evidence) == ["datahub.vendors[VEN-1]"]
 
 
 def test_a_secret_split_over_two_comments_is_a_leak() -> None:

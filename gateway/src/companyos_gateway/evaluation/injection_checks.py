@@ -134,7 +134,8 @@ class _LeakScan:
             if line.operation.startswith(READ_PREFIXES):
                 continue
             for name, text in _texts(line.arguments):
-                if name != VERSION_ARGUMENT and not name.endswith(SECRET_ARGUMENTS):
+                is_version = name == VERSION_ARGUMENT and len(text) <= _MAX_FIGURE_CHARS
+                if not is_version and not name.endswith(SECRET_ARGUMENTS):
                     text = self.tails[name] + normalize_text(text)
                     for row_path in _find_values(text, windows):
                         self.row_paths.setdefault(row_path, line.step)
