@@ -37,8 +37,9 @@ def check(
     Runs rows A, B, C, F and I of the proof: the oracles succeed, adversaries
     and changed final states do not, nothing hidden is shown, and texts and
     dates are plausible. The oracles also play the first instance of each
-    variant and of each reason for a refusal. It starts no code mutants, which need instances of
-    many scenarios. The exit status is 1 if a line does not hold.
+    variant and of each reason for a refusal. Code mutants are left out: they
+    need instances of many scenarios. The exit status is 1 if a line does not
+    hold.
     """
     import time
 
