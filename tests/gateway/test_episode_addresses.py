@@ -190,7 +190,7 @@ async def test_an_ended_episode_is_shown_with_its_outcome(open_gateway: OpenGate
         for form in ("text", "html"):
             shown = (await gateway.http.get(f"{address}/render", params={"format": form})).text
             assert "out_of_steps" in shown
-            assert "Unknown tool." in shown
+            assert "No tool is named " in shown
 
 
 async def test_an_agent_sees_only_its_own_episode_and_no_rewards(locked: NotesGateway) -> None:

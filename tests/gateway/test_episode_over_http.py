@@ -264,6 +264,25 @@ async def test_a_task_toolset_lists_and_accepts_only_its_tools(gateway: NotesGat
     assert answer["observation"]["error"]["error_type"] == "tool_not_found"
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "notes_finish_notes",
+            'No tool is named "notes_finish_notes". Similar names: notes_finish_note, notes_list_notes.',
+        ),
+        ("x" * 10_000, f'No tool is named "{"x" * 79}....'),
+    ],
+    ids=["similar", "long"],
+)
+async def test_an_unknown_tool_is_named_with_similar_tools_of_the_episode(
+    gateway: NotesGateway, name: str, message: str
+) -> None:
+    episode = await gateway.begin(toolset="task")
+    answer = await gateway.step(episode, name)
+    assert answer["observation"]["error"]["message"] == message
+
+
 async def test_an_episode_is_rendered_as_readable_text(gateway: NotesGateway) -> None:
     episode = await gateway.begin()
     await gateway.step(episode, "notes_finish_note", note_id=1)

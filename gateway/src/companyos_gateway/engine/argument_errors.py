@@ -1,9 +1,10 @@
-"""Messages for tool arguments that violate a JSON Schema: the argument, its value, and the accepted values."""
+"""Messages for invalid tool calls: the tool or argument that is wrong, its value, and the accepted values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import fastjsonschema
@@ -31,6 +32,13 @@ _SIZES = {
 
 _WITHOUT_VALUE = frozenset({"missing", "extra_forbidden", "json_invalid"})
 """Types of Pydantic errors that are not about a value."""
+
+
+def describe_unknown_tool(name: str, known: Sequence[str]) -> str:
+    """Return `No tool is named "datahub_list_policies".` and up to three known names that are similar."""
+    similar = get_close_matches(name[:MAX_VALUE_CHARS], known)
+    hint = f" Similar names: {', '.join(similar)}." if similar else ""
+    return f"No tool is named {_shorten(name)}.{hint}"
 
 
 def describe_violation(error: fastjsonschema.JsonSchemaValueException) -> str:

@@ -12,6 +12,7 @@ import orjson
 from openenv.core.env_server.mcp_types import ToolErrorType
 
 from companyos.contract import Modality, Outcome, ResetOptions, Toolset
+from companyos_gateway.engine.argument_errors import describe_unknown_tool
 from companyos_gateway.engine.browser_tools import BROWSER_TOOLS, NO_FREE_ACTIONS_LEFT, is_browser_tool
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import (
@@ -195,7 +196,8 @@ class EpisodeEngine:
             return
         tool = self._find_tool(episode, pending.tool)
         if tool is None:
-            pending.reject(ToolErrorType.TOOL_NOT_FOUND, "Unknown tool.")
+            message = describe_unknown_tool(pending.tool, [tool.name for tool in self.tools(episode)])
+            pending.reject(ToolErrorType.TOOL_NOT_FOUND, message)
             return
         arguments = tool.normalize_choices(pending.arguments)
         try:
