@@ -13,7 +13,7 @@ from tests.ticketdesk.builders import AGENT, AWAY, DEPARTED, EVA, a_company, a_r
 from tests.ticketdesk.conftest import OpenDesk
 
 KNOWN = {"id": "answer-1", "person_id": EVA, "ticket_key": "OPS-1", "body": "It arrived yesterday."}
-NOTHING_KNOWN = "I do not know anything about this, sorry."
+DEFAULT_ANSWER = "Thanks for letting me know. I have nothing to add."
 
 
 async def _comment(desk: ServiceHarness, body: str, key: str = "OPS-1") -> None:
@@ -39,7 +39,7 @@ async def test_a_colleague_without_a_known_fact_says_so(open_desk: OpenDesk) -> 
     desk = await open_desk(a_row(), a_row("OPS-2"), answers=[KNOWN])
     await _comment(desk, f"Did it arrive, @{EVA}?", "OPS-2")
     await desk.advance(minutes=90)
-    assert [body for _, _, body in await _answers(desk, "OPS-2")] == [NOTHING_KNOWN]
+    assert [body for _, _, body in await _answers(desk, "OPS-2")] == [DEFAULT_ANSWER]
 
 
 async def test_an_absent_colleague_answers_after_the_return(open_desk: OpenDesk) -> None:
@@ -71,7 +71,7 @@ async def test_each_mentioned_colleague_answers_once(open_desk: OpenDesk) -> Non
     await _comment(desk, f"@{EVA} and @p-acc: did it arrive? @{EVA}!")
     await desk.advance(minutes=90)
     assert sorted((who, body) for who, _, body in await _answers(desk)) == [
-        ("p-acc", NOTHING_KNOWN),
+        ("p-acc", DEFAULT_ANSWER),
         (EVA, "It arrived yesterday."),
     ]
 

@@ -54,6 +54,17 @@ async def test_a_colleagues_comment_appears_at_its_time(open_desk: OpenDesk) -> 
     assert comment == {"id": "comment-5", "author_id": EVA, "created_at": AT_TEN, "body": "Done?"}
 
 
+@pytest.mark.parametrize(("status", "written"), [("in_progress", ["Sorry."]), ("in_review", [])])
+async def test_a_comment_about_a_transition_is_written_only_if_that_was_made(
+    open_desk: OpenDesk, status: str, written: list[str]
+) -> None:
+    data = {"id": "comment-5", "ticket_key": "OPS-1", "author_id": EVA, "body": "Sorry."}
+    comment = kind("comment", "2026-03-02T10:03:00Z", **data, after_transition="transition-50")
+    desk = await open_desk(a_row(status=status), scheduled_events=[comment, a_colleagues_move("blocked")])
+    await desk.advance(minutes=90)
+    assert [one["body"] for one in (await desk.get("/tickets/OPS-1/comments")).json()["items"]] == written
+
+
 async def test_a_colleague_changes_the_status_of_a_ticket(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="in_progress"), scheduled_events=[a_colleagues_move("resolved")])
     await desk.advance(minutes=60)
@@ -112,6 +123,14 @@ async def test_a_colleague_replaces_the_tags_of_an_untriaged_ticket(open_desk: O
 async def test_a_colleague_does_not_change_a_settled_ticket(open_desk: OpenDesk, status: str) -> None:
     desk = await open_desk(a_row(status=status), scheduled_events=[a_colleagues_change(priority="critical")])
     assert (await desk.advance(minutes=60)).changes == []
+
+
+def test_a_comment_about_a_transition_that_is_not_scheduled_is_rejected() -> None:
+    data = {"id": "comment-5", "ticket_key": "OPS-1", "author_id": EVA, "body": "Sorry."}
+    with pytest.raises(ValueError, match=r"scheduled_events\.0\.after_transition: unknown id transition-9"):
+        Seed.model_validate(
+            a_seed(a_row(), scheduled_events=[kind("comment", **data, after_transition="transition-9")])
+        )
 
 
 def test_a_change_of_a_missing_ticket_is_rejected() -> None:

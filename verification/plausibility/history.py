@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from companyos_gateway.world.pools import pool
 from companyos_ticketdesk.tickets.model import MOVES
@@ -58,17 +59,19 @@ def mentioned_status(facts: Facts) -> Found:
             if status not in had:
                 yield key, f"A comment of {at} says that it was set to {status}, which it never was."
     planned = facts.ticketdesk["scheduled_events"]
+    transitions = {one["data"]["id"]: one for one in planned if one["kind"] == "transition"}
     for event in planned:
         if event["kind"] == "comment":
             data, due = event["data"], event["due_at"]
-            moves = {
-                (one["due_at"], one["data"]["ticket_key"], one["data"]["by"], one["data"]["to_status"])
-                for one in planned
-                if one["kind"] == "transition"
-            }
+            earlier = transitions.get(data.get("after_transition", ""))
             for status in _mentions(data["body"]):
-                if (due, data["ticket_key"], data["author_id"], status) not in moves:
+                made = (data["ticket_key"], data["author_id"], status)
+                if earlier is None or earlier["due_at"] > due or made != _made(earlier["data"]):
                     yield data["ticket_key"], f"A planned comment says that it was set to {status}, but nobody does so."
+
+
+def _made(transition: Mapping[str, Any]) -> tuple[str, str, str]:
+    return transition["ticket_key"], transition["by"], transition["to_status"]
 
 
 def _mentions(body: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ MENTION = re.compile(r"(?<!\w)@([\w-]+)")
 ANSWER_MINUTES = 90
 """Time until people answer, in office minutes; their absences are skipped."""
 
-NOTHING_KNOWN = "I do not know anything about this, sorry."
+DEFAULT_ANSWER = "Thanks for letting me know. I have nothing to add."
 
 
 def schedule_answers(call: Call, ticket_key: str, body: str) -> None:
@@ -31,7 +31,7 @@ def schedule_answers(call: Call, ticket_key: str, body: str) -> None:
 
 
 def apply_answer(call: Call, payload: dict[str, Any]) -> None:
-    """Insert a person's answer as a comment: the seed's answer for the ticket, or else NOTHING_KNOWN."""
+    """Insert a person's answer as a comment: the seed's answer for the ticket, or else DEFAULT_ANSWER."""
     person_id, ticket_key = payload["person_id"], payload["ticket_key"]
     known = select(answers.c.body).where(answers.c.person_id == person_id, answers.c.ticket_key == ticket_key)
     values = {
@@ -39,6 +39,6 @@ def apply_answer(call: Call, payload: dict[str, Any]) -> None:
         "ticket_key": ticket_key,
         "author_id": person_id,
         "created_at": call.now,
-        "body": call.db.execute(known).scalar_one_or_none() or NOTHING_KNOWN,
+        "body": call.db.execute(known).scalar_one_or_none() or DEFAULT_ANSWER,
     }
     call.db.execute(insert(comments).values(**values))

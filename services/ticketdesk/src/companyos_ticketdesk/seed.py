@@ -101,6 +101,7 @@ class Seed(SeedDocument):
             **dict.fromkeys(_PERSON_FIELDS, people),
             **dict.fromkeys(_TICKET_FIELDS, keys),
             "team_id": teams,
+            "after_transition": frozenset(_ids(_of(PlannedTransition, self._planned()))),
         }
         yield from ((f"team_prefixes.{team_id}", team_id, teams) for team_id in self.team_prefixes)
         for position, event in enumerate(self.scheduled_events):
@@ -146,8 +147,9 @@ _TICKET_FIELDS = frozenset({"ticket_key", "from_key", "to_key"})
 
 @cache
 def _reference_fields(row_type: type[RequestModel]) -> tuple[str, ...]:
-    """Return the fields of a row that name a person, a ticket or a team."""
-    return tuple(name for name in row_type.model_fields if name in {*_PERSON_FIELDS, *_TICKET_FIELDS, "team_id"})
+    """Return the fields of a row that name a person, a ticket, a team or a scheduled transition."""
+    named = {*_PERSON_FIELDS, *_TICKET_FIELDS, "team_id", "after_transition"}
+    return tuple(name for name in row_type.model_fields if name in named)
 
 
 def load_seed(call: Call, seed: Seed) -> None:

@@ -31,6 +31,9 @@ EVENT_MINUTES = (20, 900)
 HOLD_MINUTES = (45, 420)
 """Range of office minutes until a colleague puts the task's ticket on hold: after triage, before most decisions."""
 
+EXPLANATION_MINUTES = 3
+"""Office minutes until that colleague explains it."""
+
 URGENCY_MINUTES = (20, 60)
 """Range of office minutes after which a colleague changes a verified ticket's priority: before any work is done."""
 
@@ -141,12 +144,15 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
 
 
 def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
-    at = _draw_time(world, stream, HOLD_MINUTES)
-    by = _plan_comment(world, stream, case.ticket_key, stream.choice(_texts()["on_hold"]), at).author_id
-    number = world.last_number("transition") + len(world.ticketdesk.transitions) + 1
-    data = {"id": f"transition-{number}", "ticket_key": case.ticket_key, "by": by, "to_status": "blocked"}
+    """Plan that a colleague blocks the ticket by mistake and then says so, unless its status does not allow it."""
+    key, number = case.ticket_key, world.last_number("transition") + len(world.ticketdesk.transitions) + 1
+    at, transition_id = _draw_time(world, stream, HOLD_MINUTES), f"transition-{number}"
+    said_at = _first_free_time(world, world.company().add_office_minutes(at, EXPLANATION_MINUTES))
+    text = stream.choice(_texts()["on_hold"])
+    by = _plan_comment(world, stream, key, text, said_at, after_transition=transition_id).author_id
+    data = {"id": transition_id, "ticket_key": key, "by": by, "to_status": "blocked"}
     _schedule(world, "transition", at, data)
-    return PlannedEvent(case.ticket_key, {"at": format_time(at)})
+    return PlannedEvent(key, {"at": format_time(at)})
 
 
 def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
@@ -181,12 +187,14 @@ def _plan_comment(
     at: datetime,
     *,
     once_verified: str | None = None,
+    after_transition: str | None = None,
     authors: Sequence[str] = (),
     **slots: str,
 ) -> PlannedComment:
-    """Plan a comment by a colleague, and return it."""
+    """Plan a comment by one of the authors, by default by a colleague who is not involved in the ticket; return it."""
     ticket = next(one for one in world.ticketdesk.tickets if one.key == key)
-    colleagues = [one for one in _colleagues_present(world, at) if one != ticket.assignee_id]
+    involved = (ticket.assignee_id, ticket.reporter_id)
+    colleagues = [one for one in _colleagues_present(world, at) if one not in involved]
     author_id = stream.choice(authors or colleagues)
     number = (
         world.last_number("comment")
@@ -198,6 +206,8 @@ def _plan_comment(
     body = text.format(person=stream.choice(named), key=key, **slots)
     comment = PlannedComment(f"comment-{number}", author_id, at)
     data = {"id": comment.id, "ticket_key": key, "author_id": author_id, "body": body}
+    if after_transition is not None:
+        data["after_transition"] = after_transition
     _schedule(world, "comment", at, data, once_verified=once_verified)
     return comment
 
@@ -217,7 +227,11 @@ def _schedule(
 
 def _draw_time(world: WorldBuilder, stream: Stream, minutes: tuple[int, int]) -> datetime:
     """Draw a time in the next office hours at which no other event is scheduled."""
-    at = world.company().add_office_minutes(world.started_at, stream.integer(*minutes))
+    return _first_free_time(world, world.company().add_office_minutes(world.started_at, stream.integer(*minutes)))
+
+
+def _first_free_time(world: WorldBuilder, at: datetime) -> datetime:
+    """Return the first minute from `at` on at which no event is scheduled."""
     while any(one.due_at == at for one in world.ticketdesk.scheduled_events):
         at += timedelta(minutes=1)
     return at

@@ -44,13 +44,19 @@ class CommentView(ResponseModel):
     body: str
 
 
-class PlannedComment(RequestModel):
-    """A scheduled comment of a colleague."""
-
+class _CommentRow(RequestModel):
     id: str
     ticket_key: str
     author_id: str
     body: str
+
+
+class PlannedComment(_CommentRow):
+    """A scheduled comment of a colleague."""
+
+    after_transition: str | None = Field(
+        None, description="ID of a scheduled transition; the comment is written only if that one was made."
+    )
 
 
 class AnswerSeed(RequestModel):
@@ -62,7 +68,7 @@ class AnswerSeed(RequestModel):
     body: str
 
 
-class CommentSeed(PlannedComment):
+class CommentSeed(_CommentRow):
     """A comment in a seed."""
 
     created_at: UtcTime

@@ -11,7 +11,7 @@ from sqlalchemy import Row, insert, select
 from companyos_shared.framework import Call, Page, PageParams, ServiceError, check_version, paginate
 from companyos_ticketdesk.answers import schedule_answers
 from companyos_ticketdesk.comments.schemas import CommentView, PlannedComment
-from companyos_ticketdesk.tables import comments
+from companyos_ticketdesk.tables import comments, transitions
 from companyos_ticketdesk.tickets.service import load_ticket
 
 
@@ -74,6 +74,10 @@ def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
 
 
 def apply_comment(call: Call, payload: dict[str, Any]) -> None:
-    """Insert a colleague's scheduled comment."""
+    """Insert a colleague's scheduled comment, unless the transition that it is about was not made."""
     planned = PlannedComment.model_validate(payload)
-    call.db.execute(_INSERT, planned.model_dump() | {"created_at": call.now})
+    if planned.after_transition is not None:
+        made = select(transitions.c.id).where(transitions.c.id == planned.after_transition)
+        if call.db.execute(made).one_or_none() is None:
+            return
+    call.db.execute(_INSERT, planned.model_dump(exclude={"after_transition"}) | {"created_at": call.now})
