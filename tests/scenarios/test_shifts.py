@@ -599,7 +599,7 @@ def test_a_scenario_with_tickets_due_before_the_end_of_a_freeze_is_not_eligible(
 @pytest.mark.parametrize("seed", range(3))
 def test_every_case_is_due_after_the_freeze(seed: int) -> None:
     instance = _plan("shift-week", seed, 4)
-    (ends,) = re.findall(r"close any ticket of the queue before \w+, (\d+ \w+ \d{4}, 17:00 UTC)", instance.brief)
+    (ends,) = re.findall(r"close any ticket in the queue before \w+, (\d+ \w+ \d{4}, 17:00 UTC)", instance.brief)
     due = min(str(_tickets(instance)[key]["due_at"]) for key in instance.rubric.cases)
     assert datetime.strptime(ends, "%d %B %Y, %H:%M %Z").replace(tzinfo=UTC) < datetime.fromisoformat(due)
 

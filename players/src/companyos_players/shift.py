@@ -88,7 +88,7 @@ SAME_ASSIGNEE = re.compile(r"person who is assigned to ([A-Z]+-\d+)")
 TAKES_OVER = re.compile(r"\((E-\d+)\) takes over this ticket")
 """Statements of a ticket's assignee: the assignee of another ticket, or a new person."""
 
-ONLY_IF = re.compile(r"only need this if ([A-Z]+-\d+) is completed")
+ONLY_IF = re.compile(r"only need (?:this|it) if ([A-Z]+-\d+) goes ahead")
 """Statement that a ticket is only needed if another one is completed."""
 
 WITHDRAWN = re.compile(r"cancel ([A-Z]+-\d+) as withdrawn, with ([A-Z]+-\d+)")
@@ -154,7 +154,7 @@ class ShiftPlayer:
         self.now = task.now
         self.complete_at = max([self.now, *_moments(task.brief, "tickets until {moment}")])
         """Time at which the queue is complete."""
-        self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket of the queue before {moment}")])
+        self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket in the queue before {moment}")])
         """Time before which no ticket of the queue may be completed."""
         self._known: dict[str, dict[str, Any]] = {}
         """The known tickets of the queue by key."""

@@ -56,7 +56,7 @@ def _add_refused_calls(final_state: FinalState, operation: str, **arguments: str
 def _complete_when_freeze_ends(final_state: FinalState) -> None:
     """Resolve every ticket at the moment at which the brief's freeze ends."""
     (moment,) = re.findall(
-        r"close any ticket of the queue before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief
+        r"close any ticket in the queue before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief
     )
     for change in _ends(final_state):
         change["at"] = datetime.strptime(moment, "%d %B %Y, %H:%M").replace(tzinfo=UTC).isoformat()

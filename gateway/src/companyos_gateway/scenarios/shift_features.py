@@ -111,24 +111,24 @@ def compose_brief(
         )
     if has_withdrawals:
         sentences.append(
-            "The person who reported a ticket, and nobody else, can withdraw it or make it depend on another one, in a "
-            "comment under any ticket of the queue. Cancel a withdrawn ticket without doing anything else about it."
+            "Only the person who reported a ticket can withdraw it or make it depend on another one. They do so in a "
+            "comment under any ticket in the queue. Cancel a withdrawn ticket without any other work on it."
         )
     sentences.append(
-        "Bring each ticket of the queue to the end that the policy in force requires: resolved, or cancelled with the "
-        "reason code and the reference that the policy asks for."
+        "Bring each ticket in the queue to the status that the policy in force requires, such as resolved, or "
+        "cancelled with the reason code and the reference that the policy asks for."
     )
     if Feature.DUPLICATES in features:
         sentences.append(
-            "If a ticket of the queue is about what an older ticket of the queue is already about, only cancel it, as "
-            "a duplicate of the older one."
+            "If a ticket in the queue is about the same matter as an older ticket in the queue, just cancel it as a "
+            "duplicate of the older one."
         )
     if frozen_until is not None:
         sentences.append(
-            "The archive of completed tickets is being migrated; do not resolve or close any ticket of the "
+            "The archive of completed tickets is being migrated; do not resolve or close any ticket in the "
             f"queue before {frozen_until:%A, %-d %B %Y, %H:%M} UTC."
         )
     further = "no further tickets are handed over and " if Feature.HANDOVERS in features else ""
-    sentences.append("Due dates are binding. Leave everything else unchanged.")
-    sentences.append(f"Finish once {further}nothing in the queue is left to do.")
+    sentences.append("Due dates are binding. Change nothing that this work does not require.")
+    sentences.append(f'Call `finish` with the outcome "done" once {further}nothing in the queue is left to do.')
     return " ".join(sentences)
