@@ -27,7 +27,7 @@ CATEGORIES = tuple((re.compile(words, re.IGNORECASE), frozenset(fitting)) for wo
 CUMULATIVE = frozenset({"spend_to_date", "budget_used"})
 """Metrics that accumulate from 1 January and do not decrease within a year."""
 
-_MAX_OF_UNIT = {"percent": 100, "points": 100, "per mille": 1000, "tenths of points": 1000}
+_MAX_OF_UNIT = {"percent": 100, "points": 100, "per mille": 1000, "tenths of a point": 1000}
 
 
 def vendor_identity(facts: Facts) -> Found:

@@ -23,7 +23,7 @@ EARLIER_VALUES = (1, 2)
 CUMULATIVE = frozenset({"spend_to_date", "budget_used"})
 """Keys of metrics that count up from the first of January."""
 
-WHOLE_OF_UNIT = {"percent": 100.0, "points": 100.0, "per mille": 1000.0, "tenths of points": 1000.0}
+WHOLE_OF_UNIT = {"percent": 100.0, "points": 100.0, "per mille": 1000.0, "tenths of a point": 1000.0}
 _PIPELINES: list[tuple[PipelineState, int]] = [("healthy", 8), ("degraded", 2)]
 _ISSUES = (
     ("stale", "The value has not moved for a week."),

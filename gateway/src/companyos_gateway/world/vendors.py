@@ -39,6 +39,7 @@ _SOLD_BY: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("training day",), ("staffing",)),
     (("translation", "payslip"), ("consulting", "staffing")),
     (("cafeteria", "catering"), ("catering",)),
+    (("reception",), ("staffing",)),
     (("switches", "scanners", "headset", "docking", "printers", "monitors", "batteries"), ("software",)),
 )
 """Vendor categories by words in the names of the goods that they sell; the first match counts."""

@@ -260,12 +260,14 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             works = [one for one in self.texts()["works"] if not record.title.endswith(one)]
             fields = {"system": system, "access_level": stream.choice(levels).value}
             fields["approval_ref"] = f"APR-{stream.integer(100, 299)}"
+            starts_on = min(build.today, ends_on) - timedelta(days=stream.integer(40, 200))
             return build.copy_record(
                 record,
                 fields,
+                filed_on=kit.working_days_from(starts_on, -stream.integer(2, 8)),
                 title=f"Access to {system}: {stream.choice(works)}",
                 state=state,
-                starts_on=min(build.today, ends_on) - timedelta(days=stream.integer(40, 200)),
+                starts_on=starts_on,
                 ends_on=ends_on,
                 version=2,
             )

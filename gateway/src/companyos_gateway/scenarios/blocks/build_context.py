@@ -133,9 +133,22 @@ class BuildContext:
         columns.setdefault("state", "published")
         return self.file_record("document", title=title, day=day, fields=values, **columns)
 
-    def copy_record(self, record: RecordRow, fields: Mapping[str, Any] | None = None, **columns: Any) -> RecordRow:
-        """Add a copy of a record with a new ID and these fields and columns changed, and return it."""
+    def copy_record(
+        self,
+        record: RecordRow,
+        fields: Mapping[str, Any] | None = None,
+        *,
+        filed_on: date | None = None,
+        **columns: Any,
+    ) -> RecordRow:
+        """Add a copy of a record with a new ID and these fields and columns changed, and return it.
+
+        It was filed at the same time as the record, or on the given day.
+        """
         values = {**record.fields, **(fields or {})}
+        if filed_on is not None:
+            filed_at = draw_office_time(self.stream, filed_on)
+            columns = {"created_at": filed_at, "updated_at": filed_at, **columns}
         copied = replace(record, id=self.world.ids.take(PREFIXES[record.kind]), fields=values, **columns)
         self.world.datahub.records.append(copied)
         return copied

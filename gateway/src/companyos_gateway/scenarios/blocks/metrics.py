@@ -23,8 +23,8 @@ from companyos_shared.streams import Stream
 
 PIPELINE_ERRORS = (
     "The upstream feed closed the connection.",
-    "A mandatory column was empty in the delivery.",
-    "The load ran into its time limit.",
+    "A required column in the data feed was empty.",
+    "The load timed out.",
 )
 MIN_AGE_GAP = timedelta(minutes=1)
 """Minimum time by which the value of another source is newer than that of the authority."""
@@ -40,6 +40,8 @@ FINER_UNITS = {
     "days": ("hours", 24),
     "percent": ("per mille", 10),
     ERROR_UNIT: ("errors per 10,000 requests", 10),
+    "points": ("tenths of a point", 10),
+    "EUR": ("tenths of a euro", 10),
 }
 """Finer units in which a source may deliver instead, and how many of them make up one unit."""
 

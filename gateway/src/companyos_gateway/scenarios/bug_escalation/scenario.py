@@ -120,7 +120,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
     def complete(self, build: kit.BuildContext, facts: Failure, policy: kit.PolicyRow, slot: kit.KeySlot) -> Failure:
         """Add the error rate of the service, stale if that kind applies, and a lower one of the other service."""
         world, stream = build.world, build.stream
-        sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
+        sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "license_days_left"))
         if not world.is_kept(sources.authority):
             sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
         metric = kit.add_task_metric(world, stream.child("rate"), _rate_plan(facts, sources), build.kinds)

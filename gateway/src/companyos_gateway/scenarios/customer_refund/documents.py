@@ -214,9 +214,8 @@ def _add_earlier(build: kit.BuildContext, record: kit.RecordRow, delivered_on: d
     if not is_paid and stream.chance(0.6):
         return ""
     day = kit.working_days_from(delivered_on, stream.integer(1, 4))
-    filed_at = kit.draw_office_time(stream, day)
-    columns = {"state": "paid" if is_paid else "rejected", "created_at": filed_at, "updated_at": filed_at}
-    earlier = build.copy_record(record, {"received_on": day.isoformat()}, **columns)
+    state = "paid" if is_paid else "rejected"
+    earlier = build.copy_record(record, {"received_on": day.isoformat()}, filed_on=day, state=state)
     return earlier.id if is_paid else ""
 
 

@@ -273,13 +273,14 @@ def _receipt(stream: kit.Stream, total_cents: int | None) -> dict[str, Any]:
 
 def _add_paid(build: kit.BuildContext, record: kit.RecordRow, *, is_same: bool) -> kit.RecordRow:
     """Add a paid expense: the same one, or another one with the same amount."""
-    updated_at = record.created_at + timedelta(minutes=build.stream.integer(30, 400))
-    paid: dict[str, Any] = {"state": "paid", "updated_at": updated_at, "version": 3}
+    spent_on = date.fromisoformat(record.fields["incurred_on"]) if is_same else build.working_day_ago(40, 60)
+    filed_on = kit.working_days_from(spent_on, 1)
+    paid_at = kit.draw_office_time(build.stream, kit.working_days_from(filed_on, build.stream.integer(1, 3)))
+    paid: dict[str, Any] = {"filed_on": filed_on, "state": "paid", "updated_at": paid_at, "version": 3}
     if is_same:
         return _add_similar(build, record, {"receipt_number": record.fields["receipt_number"]}, **paid)
-    day = build.working_day_ago(40, 60)
-    title = _title(record.fields["purpose"], day)
-    return _add_similar(build, record, {"incurred_on": day.isoformat()}, title=title, starts_on=day, **paid)
+    title, incurred_on = _title(record.fields["purpose"], spent_on), spent_on.isoformat()
+    return _add_similar(build, record, {"incurred_on": incurred_on}, title=title, starts_on=spent_on, **paid)
 
 
 def _add_similar(

@@ -152,7 +152,7 @@ def _draw_outage(build: kit.BuildContext) -> Outage:
 def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
     """Add the error rate; other sources report a value on the other side of the threshold."""
     world, stream = build.world, build.stream
-    sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "delivery_score"))
+    sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "license_days_left"))
     if not world.is_kept(sources.authority):
         sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
     stale = outage.rates_across if outage.ground is RefusalGround.BELOW else (0, HIGHEST_RATE)

@@ -17,6 +17,9 @@ WINDOW_STEP = 30
 """Step, in days, of the time before its end within which a license may be renewed."""
 
 MIN_DAYS, MAX_DAYS = 5, MANY_DAYS_LEFT[1]
+STALE_DAYS = (1, 14)
+"""Range of days by which a stale value is too high."""
+
 TERMS, CAPS, SEATS = (365, 730, 1095), (180, 270, 360), (40, 120)
 EDITIONS = ("team", "business", "enterprise")
 PRICES_CENTS = {kit.Role.PROCUREMENT_LEAD: (9_000, 30_000), kit.Role.CFO: (120_000, 400_000)}
@@ -178,7 +181,6 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
         window, left = policy.parameters["window_days"], facts.days_left
         inside, outside = (MIN_DAYS, window), (window + 1, MAX_DAYS)
         is_early = facts.ground is RefusalGround.TOO_EARLY
-        stale = inside if is_early else (MIN_DAYS, MAX_DAYS)
         other_keys = ("spend_to_date", "delivery_score")
         plan = kit.MetricPlan(
             key=METRIC_KEY,
@@ -187,7 +189,7 @@ class LicenseRenewal(kit.DeclaredScenario[License]):
             unit="days",
             sources=kit.choose_sources(build.world, build.stream, key=METRIC_KEY, other_keys=other_keys),
             value=left,
-            draw_stale_value=lambda own: kit.draw_other_value(own, left, *stale),
+            draw_stale_value=lambda own: own.integer(*inside) if is_early else left + own.integer(*STALE_DAYS),
             draw_conflicting_value=lambda own: own.integer(*(inside if is_early else outside)),
             lookalike=kit.lookalike_metric(
                 facts.lookalike, _metric_title, lambda own: kit.draw_other_value(own, left, MIN_DAYS, MAX_DAYS)

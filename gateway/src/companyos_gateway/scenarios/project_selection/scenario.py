@@ -9,9 +9,7 @@ from functools import partial
 
 from companyos_gateway.scenarios import kit
 from companyos_gateway.scenarios.project_selection.proposals import (
-    CATEGORIES,
     COST_STEP_CENTS,
-    COUNT,
     Proposal,
     Rules,
     Variant,
@@ -192,8 +190,9 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         self, build: kit.BuildContext, line: kit.RecordRow, drawn: list[Proposal]
     ) -> tuple[Proposal, ...]:
         """File the drawn proposals for the line, in any order, and return them with their ids."""
-        stream, titles = build.stream, self.texts()["projects"]
-        named = dict(zip(stream.shuffled(drawn), stream.sample(titles, COUNT), strict=True))
+        stream = build.stream
+        titles = {category: stream.shuffled(ones) for category, ones in self.texts()["projects"].items()}
+        named = {one: titles[one.category].pop() for one in stream.shuffled(drawn)}
         file = partial(_file_proposal, build, line)
         rows = {one.id: file(one, title, state="submitted") for one, title in named.items()}
         for one in drawn:
@@ -208,17 +207,18 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         self, build: kit.BuildContext, other_line: kit.RecordRow, line: kit.RecordRow, taken: tuple[Proposal, ...]
     ) -> None:
         """File a draft for the line, and good and cheap proposals for another one."""
-        stream, titles = build.stream, self.texts()["other_projects"]
+        stream = build.stream
+        titles = [(title, category) for category, ones in self.texts()["other_projects"].items() for title in ones]
         low, high = min(one.cost_cents for one in taken), max(one.cost_cents for one in taken)
         draft, *others = stream.sample(titles, 1 + OTHER_PROPOSALS)
-        for title in (draft, *others):
+        for title, category in (draft, *others):
             one = replace(
                 stream.choice(taken),
                 cost_cents=kit.rounded_amount(stream, low, (low + high) // 2),
                 score=stream.integer(75, 98),
-                category=stream.choice(CATEGORIES),
+                category=category,
             )
-            is_draft = title == draft
+            is_draft = (title, category) == draft
             _file_proposal(
                 build, line if is_draft else other_line, one, title, state="draft" if is_draft else "submitted"
             )

@@ -108,9 +108,10 @@ class QuarterClose(kit.DeclaredScenario[Close]):
     def figures(self, facts: Close, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities; another version has a higher tolerance."""
         step = STEPS_CENTS[facts.role]
+        has_expenses = facts.variant is Variant.EXPENSES
         return {
             "tolerance_percent": facts.tolerance + (0 if in_force else stream.integer(5, 9)),
-            "expense_limit_cents": facts.expense_limit,
+            **({"expense_limit_cents": facts.expense_limit} if has_expenses else {}),
             **kit.priority_limits(stream, facts.approved_cents, priority, step=step),
         }
 
