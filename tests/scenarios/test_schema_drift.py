@@ -91,7 +91,7 @@ def test_an_agent_that_reads_the_descriptions_succeeds_and_one_that_does_not_fai
     assert reading.result.success
     assert not ignoring.result.success
     renamed = reading.instance.drift.names["ticketdesk"]["status"]
-    assert any(f"Responses contain `{renamed}` instead of `status`." in text for text in seen)
+    assert any(f"`status` is called `{renamed}`" in text for text in seen)
     assert any(f'"{renamed}":' in text for text in seen)
 
 

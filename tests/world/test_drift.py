@@ -47,7 +47,7 @@ def test_values_are_not_changed(answer: object) -> None:
 
 def test_the_description_of_a_tool_lists_its_renamed_response_fields() -> None:
     output = DRIFT.describe_tool("datahub_query_metric", "datahub", "Read a metric.", {"as_of", "value"})
-    assert output == "Read a metric. Responses contain `measured_at` instead of `as_of`."
+    assert output == "Read a metric. In responses, `as_of` is called `measured_at`."
     assert DRIFT.describe_tool("datahub_get_policy", "datahub", "Show it.", set()) == "Read a policy."
     assert DRIFT.describe_tool("wait", None, "Wait.", set()) == "Wait."
 

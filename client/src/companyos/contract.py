@@ -313,7 +313,7 @@ class CompanyOSState(State):
     max_steps: int | None = None
     epoch: int | None = None
     version: str | None = None
-    task_id: str | None = Field(None, description="Id of the task, if the episode belongs to the task set.")
+    task_id: str | None = Field(None, description="ID of the task, if the episode belongs to the task set.")
     task_set: str | None = Field(None, description="Version of the task set.")
     token: str | None = Field(None, repr=False, description="Episode token, for the agent and for `resume`.")
     kind: Literal["companyos"] = "companyos"

@@ -171,7 +171,7 @@ class CheckVerdict(BaseModel):
         None, exclude_if=is_none, description="The step that decided it; absent if something was never done."
     )
     source: str | None = Field(
-        None, exclude_if=is_none, description="Id of the entity that the agent had to know for this decision."
+        None, exclude_if=is_none, description="ID of the entity that the agent had to know for this decision."
     )
     known_at: int | None = Field(
         None,
@@ -267,7 +267,7 @@ class EpisodeVerdict(BaseModel):
     rejections: int
     checks: tuple[CheckVerdict, ...]
     primary_failure: str | None = Field(
-        None, description="Id of the failed check that is the cause of the others; null if no check failed."
+        None, description="ID of the failed check that is the cause of the others; null if no check failed."
     )
     scorecard: Scorecard | None = Field(
         None, description="Null for an episode that is still running and in results of earlier versions."

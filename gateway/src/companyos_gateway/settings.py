@@ -93,7 +93,7 @@ class Settings(BaseSettings):
     keep_episode: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9._-]{1,128}$",
-        description="Id of an episode that is started with the gateway, unless it exists, and never dropped.",
+        description="ID of an episode that is started with the gateway, unless it exists, and never dropped.",
     )
     max_episodes: int = Field(1024, ge=1, description="Maximum number of live episodes.")
     chromium: Path | None = Field(

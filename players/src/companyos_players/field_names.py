@@ -10,14 +10,16 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView
 from companyos_players.player import Player
 
-_RENAMED_FIELD = re.compile(r"Responses contain `(\w+)` instead of `(\w+)`")
+_RENAMED_FIELD = re.compile(r"`(\w+)` is called `(\w+)`")
 _FREE_FORM = frozenset({"fields", "parameters"})
 """Usual names of members that contain free-form data."""
 
 
 def restore_field_names(task: TaskView, call: Call) -> Call:
     """Return a call that restores usual field names as far as the tool descriptions state them."""
-    renamed = {tool.name: dict(_RENAMED_FIELD.findall(tool.description)) for tool in task.tools}
+    renamed = {
+        tool.name: {name: usual for usual, name in _RENAMED_FIELD.findall(tool.description)} for tool in task.tools
+    }
     return _with_names(call, renamed.get) if any(renamed.values()) else call
 
 

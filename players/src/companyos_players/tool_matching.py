@@ -9,7 +9,7 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView
 from companyos_players.player import Player
 
-_NAMES = re.compile(r" ?Responses contain `\w+` instead of `\w+`\.")
+_NAMES = re.compile(r" ?In responses, `\w+` is called .*\.")
 _WORDS = re.compile(r"[a-z]+")
 MAX_TRIES = 3
 """Tools to try before calling a tool by its name."""

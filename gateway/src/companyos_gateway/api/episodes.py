@@ -46,8 +46,8 @@ _TEXT = {"schema": {"type": "string"}}
 _IMAGE = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
 _RENDERINGS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": _TEXT, "text/html": _TEXT, **_IMAGE}}}
 
-EpisodeIdQuery = Annotated[str, Query(description="Id of the episode, from the response of the reset.", max_length=128)]
-EpisodeId = Annotated[str, Path(description="Id of the episode, from the response of the reset.", max_length=128)]
+EpisodeIdQuery = Annotated[str, Query(description="ID of the episode, from the response of the reset.", max_length=128)]
+EpisodeId = Annotated[str, Path(description="ID of the episode, from the response of the reset.", max_length=128)]
 FormatQuery = Annotated[
     Format,
     Query(description="Response format. `ansi` is `text` with colours, `html` a single page, `png` a screenshot."),

@@ -12,7 +12,7 @@ from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.web.lazy_routes import LazyRouter
 
-ItemId = Annotated[str, Path(description="Id of the item in quarantine.", pattern=QUARANTINE_ID)]
+ItemId = Annotated[str, Path(description="ID of the item in quarantine.", pattern=QUARANTINE_ID)]
 
 
 def quarantine_router(runtime: GatewayRuntime) -> LazyRouter:

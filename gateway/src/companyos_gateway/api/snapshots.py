@@ -28,7 +28,7 @@ from companyos_shared.web.lazy_routes import LazyRouter
 MAX_FORKS = 64
 SQLITE_MEDIA_TYPE = "application/vnd.sqlite3"
 
-SnapshotId = Annotated[str, Path(description="Id of the snapshot.", pattern=SNAPSHOT_ID)]
+SnapshotId = Annotated[str, Path(description="ID of the snapshot.", pattern=SNAPSHOT_ID)]
 ServiceName = Annotated[str, Path(description="Name of the service.", max_length=64)]
 
 

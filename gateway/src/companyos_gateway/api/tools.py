@@ -142,7 +142,7 @@ _FORMATTERS: Mapping[ToolFormat, Callable[[Tool], BaseModel]] = {
 }
 
 
-_ID = "Id of the episode, from the response of the reset."
+_ID = "ID of the episode, from the response of the reset."
 
 FormatQuery = Annotated[
     ToolFormat, Query(description="Format of the list. `transformers` suits `apply_chat_template`.")

@@ -48,10 +48,9 @@ class Drift:
     def describe_tool(self, tool: str, service: str | None, description: str, answers: Collection[str]) -> str:
         """Return a tool's description in this episode; `answers` are the fields of its responses."""
         names = self.names.get(service or "", {})
-        renamed = [
-            f"Responses contain `{name}` instead of `{usual}`." for usual, name in names.items() if usual in answers
-        ]
-        return " ".join([self.words.get(tool, description), *renamed])
+        renamed = [f"`{usual}` is called `{name}`" for usual, name in names.items() if usual in answers]
+        sentence = [f"In responses, {' and '.join(renamed)}."] if renamed else []
+        return " ".join([self.words.get(tool, description), *sentence])
 
 
 def draw_field_names(stream: Stream, always_renamed: Mapping[str, str] = ALWAYS_RENAMED) -> dict[str, dict[str, str]]:

@@ -18,7 +18,7 @@ from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch
 
 DECLARED_CHECK_ID = "declared"
-"""Id of the check on the declaration with `finish`, which is part of every rubric."""
+"""ID of the check on the declaration with `finish`, which is part of every rubric."""
 
 DECLARATION = "finish"
 """Name of the declaration in mismatches."""
@@ -39,9 +39,13 @@ class FinishDeclaration(BaseModel):
 
     outcome: FinishOutcome
     summary: str = Field(max_length=MAX_SUMMARY_CHARS)
-    reason_code: ReasonCode | None = None
-    reason_ref: str | None = Field(None, max_length=MAX_REFERENCE_CHARS)
-    answers: dict[str, Any] | None = Field(None, max_length=MAX_ANSWERS)
+    reason_code: ReasonCode | None = Field(None, description="Reason of a refusal, or why the task is impossible.")
+    reason_ref: str | None = Field(
+        None, max_length=MAX_REFERENCE_CHARS, description="ID of the object behind the reason."
+    )
+    answers: dict[str, Any] | None = Field(
+        None, max_length=MAX_ANSWERS, description="Values that the task asks for, by name."
+    )
 
     @property
     def reason(self) -> str:

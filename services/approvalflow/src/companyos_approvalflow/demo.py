@@ -12,7 +12,7 @@ _TYPES = [
         "description": "Start buying from a new vendor. Needs a compliance score from the last day.",
         "policy_ref": "POL-007-v3",
         "fields": [
-            {"name": "vendor_id", "type": "text", "description": "Id of the vendor."},
+            {"name": "vendor_id", "type": "text", "description": "ID of the vendor."},
             {"name": "compliance_score", "type": "number", "description": "0 to 100."},
             {
                 "name": "score_as_of",
@@ -36,7 +36,7 @@ _TYPES = [
         "description": "Pay back what somebody spent for the company.",
         "policy_ref": "POL-003-v2",
         "fields": [
-            {"name": "record_id", "type": "text", "description": "Id of the expense record."},
+            {"name": "record_id", "type": "text", "description": "ID of the expense record."},
             {"name": "employee_id", "type": "text", "description": "Who is paid back.", "names_beneficiary": True},
             {"name": "amount_cents", "type": "integer", "description": "Amount in cents."},
             {"name": "spent_on", "type": "date", "description": "Day of the receipt."},

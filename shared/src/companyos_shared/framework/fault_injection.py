@@ -28,7 +28,12 @@ _FAULT_ERRORS: dict[FaultKind, type[ServiceError]] = {
     FaultKind.FORBIDDEN: AuthorizationUnavailableError,
 }
 
+_UNKNOWN_EFFECT = "The service did not respond in time. The call may or may not have been carried out."
 _DETAILS = {
+    FaultKind.UNAVAILABLE: "The service is unavailable at the moment. The call was not carried out.",
+    FaultKind.RATE_LIMITED: "The service accepts no more reads at the moment. The call was not carried out.",
+    FaultKind.TIMEOUT_BEFORE_COMMIT: _UNKNOWN_EFFECT,
+    FaultKind.TIMEOUT_AFTER_COMMIT: _UNKNOWN_EFFECT,
     FaultKind.FORBIDDEN: "Permissions cannot be checked at the moment. The call was not carried out.",
 }
 
@@ -45,7 +50,7 @@ def prevents_execution(fault: Fault) -> bool:
 
 def fault_error(fault: Fault) -> ServiceError:
     """Return the error that the caller receives. Both timeouts look the same."""
-    return _FAULT_ERRORS[fault.kind](_DETAILS.get(fault.kind))
+    return _FAULT_ERRORS[fault.kind](_DETAILS[fault.kind])
 
 
 def fault_response(fault: Fault) -> Response:

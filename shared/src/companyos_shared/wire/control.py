@@ -103,7 +103,7 @@ class DigestReply(_Message):
 
 
 class SnapshotReply(_Message):
-    """Id of a new snapshot, which can be used as a source."""
+    """ID of a new snapshot, which can be used as a source."""
 
     source: str
 
@@ -148,7 +148,7 @@ class DropReply(_Message):
 class LeaseRequest(_Message):
     """Request to become the gateway whose calls the service accepts."""
 
-    owner: str = Field(pattern=OWNER_PATTERN, description="Id of the gateway, stored with its data.")
+    owner: str = Field(pattern=OWNER_PATTERN, description="ID of the gateway, stored with its data.")
     take_over: bool = Field(False, description="Take the lease from another owner before it expires.")
 
 

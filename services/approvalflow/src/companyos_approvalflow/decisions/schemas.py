@@ -16,7 +16,8 @@ Id = Annotated[str, Field(min_length=1, max_length=64), NotBlank]
 APPROVER_DESCRIPTION = (
     "Employee who decides: a holder of the role that the type requires for the amount, or a person with a delegation "
     "from such a holder that is in force and covers the type and the amount. A deputy named in the directory may not "
-    "decide without such a delegation. Must be in the office today, and neither the requester nor an earlier approver."
+    "decide without such a delegation. Must be in the office today, and must not be the requester or somebody who has "
+    "already approved this request."
 )
 
 
@@ -31,7 +32,7 @@ class Information(RequestModel):
         "",
         max_length=LONGEST_ANSWER,
         description=(
-            "States the information that the approver asked for. Without it the approver asks once more and then "
+            "The information that the approver asked for. If it is missing, the approver asks once more and then "
             "rejects the request."
         ),
     )
@@ -46,5 +47,5 @@ class Escalation(RequestModel):
     model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})
 
     approver_id: Id = Field(description=APPROVER_DESCRIPTION)
-    reason: str = Field("", max_length=LONGEST_REASON, description="Reason of the escalation.")
+    reason: str = Field("", max_length=LONGEST_REASON, description="Reason for the escalation.")
     reason_ref: Id | None = Field(None, description="ID of the related policy, record or person.")

@@ -47,7 +47,7 @@ class NewDelegation(RequestModel):
         default_factory=list, max_length=MAX_TYPES, description="Covered approval types; empty: all types."
     )
     limit_cents: int | None = Field(
-        None, ge=0, le=LARGEST_CENTS, strict=True, description="Largest covered amount, inclusive; null: any amount."
+        None, ge=0, le=LARGEST_CENTS, strict=True, description="Maximum amount covered, inclusive; null: no limit."
     )
 
 
@@ -74,7 +74,7 @@ class Delegation(ResponseModel):
     from_id: str = Field(description="Person whose authority is delegated.")
     to_id: str = Field(description="Delegate.")
     type_keys: list[str] = Field(description="Covered approval types; empty: all types.")
-    limit_cents: int | None = Field(description="Largest covered amount, inclusive; null: any amount.")
+    limit_cents: int | None = Field(description="Maximum amount covered, inclusive; null: no limit.")
     starts_at: datetime = Field(description="Start, inclusive.")
     ends_at: datetime = Field(description="End, exclusive.")
     revoked_at: datetime | None = Field(description="A revoked delegation covers nothing from this time on.")

@@ -36,7 +36,7 @@ Justification = Annotated[
     str,
     Field(
         max_length=LONGEST_JUSTIFICATION,
-        description=f"Approvers reject a justification of fewer than {SHORTEST_JUSTIFICATION} characters.",
+        description=f"At least {SHORTEST_JUSTIFICATION} characters; approvers reject requests with less.",
     ),
 ]
 

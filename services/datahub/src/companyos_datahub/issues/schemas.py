@@ -52,13 +52,15 @@ class DataIssueReport(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
 
     subject: str = Field(
-        min_length=1, max_length=64, description="Id of a metric, source, record, vendor, person or policy."
+        min_length=1, max_length=64, description="ID of a metric, source, record, vendor, person or policy."
     )
     kind: IssueKind = Field(description="What is wrong with the data.")
     description: Annotated[str, NotBlank] = Field(min_length=1, max_length=2000, description="What was found.")
-    reason_code: ReasonCode | None = Field(None, description="Reason that ends the work; requires reason_ref.")
+    reason_code: ReasonCode | None = Field(
+        None, description="Reason for ending the work, if this issue ends it; requires reason_ref."
+    )
     reason_ref: Annotated[str, Field(min_length=1, max_length=64), NotBlank] | None = Field(
-        None, description="Id of the object behind the reason; requires reason_code."
+        None, description="ID of the object behind the reason; requires reason_code."
     )
 
 

@@ -13,7 +13,7 @@ from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQu
 
 router = APIRouter(tags=["metrics"])
 
-MetricId = Annotated[str, Path(description="Id of the metric.")]
+MetricId = Annotated[str, Path(description="ID of the metric.")]
 
 
 @router.get("/metrics", operation_id="list_metrics", responses=error_responses(InvalidCursorError))
@@ -21,8 +21,8 @@ async def list_metrics(
     page: PageQuery,
     call: CallDep,
     key: Annotated[str | None, Query(description="Measured quantity, such as compliance_score.")] = None,
-    subject: Annotated[str | None, Query(description="Id of the measured object.")] = None,
-    source_id: Annotated[str | None, Query(description="Id of the source.")] = None,
+    subject: Annotated[str | None, Query(description="ID of the measured object.")] = None,
+    source_id: Annotated[str | None, Query(description="ID of the source.")] = None,
 ) -> Page[MetricRow]:
     """List metrics that match all filters, without their values."""
     return service.list_metrics(call, page, key=key, subject=subject, source_id=source_id)
@@ -31,7 +31,7 @@ async def list_metrics(
 @router.get("/readings", operation_id="query_metric", responses=error_responses(MetricNotFoundError))
 async def query_metric(
     key: Annotated[str, Query(description="Measured quantity, such as compliance_score.")],
-    subject: Annotated[str, Query(description="Id of the measured object.")],
+    subject: Annotated[str, Query(description="ID of the measured object.")],
     call: CallDep,
     source_id: Annotated[str | None, Query(description="Only the reading of this source.")] = None,
 ) -> Readings:

@@ -33,7 +33,7 @@ class MetricRow(ResponseModel):
 
     id: str
     key: str = Field(description="Measured quantity.")
-    subject: str = Field(description="Id of the measured object.")
+    subject: str = Field(description="ID of the measured object.")
     title: str
     source_id: str
 

@@ -21,7 +21,7 @@ async def search_people(
     call: CallDep,
     query: Annotated[str | None, Query(max_length=200, description="Words or beginnings of words.")] = None,
     role: Annotated[Role | None, Query(description="Only people who hold this role today.")] = None,
-    team_id: Annotated[str | None, Query(description="Id of the team.")] = None,
+    team_id: Annotated[str | None, Query(description="ID of the team.")] = None,
 ) -> Page[PersonRow]:
     """Find people by words, role held today or team, best match first; includes former employees.
 
@@ -31,7 +31,7 @@ async def search_people(
 
 
 @router.get("/people/{person_id}", operation_id="get_person", responses=error_responses(PersonNotFoundError))
-async def get_person(person_id: Annotated[str, Path(description="Id of the person.")], call: CallDep) -> PersonDetail:
+async def get_person(person_id: Annotated[str, Path(description="ID of the person.")], call: CallDep) -> PersonDetail:
     """Show a person: team, manager, employment, absence today and roles."""
     return service.get_person(call, person_id)
 

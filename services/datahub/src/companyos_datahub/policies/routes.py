@@ -34,7 +34,7 @@ async def search_policies(
     responses=error_responses(PolicyNotFoundError, PolicyNotInForceError),
 )
 async def get_policy(
-    policy_id: Annotated[str, Path(description="Id of the policy.")],
+    policy_id: Annotated[str, Path(description="ID of the policy.")],
     call: CallDep,
     version: Annotated[int | None, Query(ge=1, le=9999, description="Number of a version.")] = None,
 ) -> PolicyDetail:

@@ -31,7 +31,7 @@ from companyos_shared.framework import (
 
 router = APIRouter(tags=["records"])
 
-RecordId = Annotated[str, Path(description="Id of the record.")]
+RecordId = Annotated[str, Path(description="ID of the record.")]
 
 
 @router.get(
@@ -42,11 +42,14 @@ RecordId = Annotated[str, Path(description="Id of the record.")]
 async def search_records(
     page: PageQuery,
     call: CallDep,
-    query: Annotated[str | None, Query(max_length=200, description="Words or beginnings of words.")] = None,
+    query: Annotated[
+        str | None,
+        Query(max_length=200, description="Words or beginnings of words; without it, all that match the filters."),
+    ] = None,
     kind: Annotated[FoundKind | None, Query(description="Kind of record, or vendor.")] = None,
     state: Annotated[str | None, Query(description="State of a record, or status of a vendor.")] = None,
-    vendor_id: Annotated[str | None, Query(description="Id of the vendor.")] = None,
-    owner_id: Annotated[str | None, Query(description="Id of the owner, a person.")] = None,
+    vendor_id: Annotated[str | None, Query(description="ID of the vendor.")] = None,
+    owner_id: Annotated[str | None, Query(description="ID of the owner, a person.")] = None,
 ) -> Page[Found]:
     """Find records and vendors by words and filters, best match first.
 

@@ -108,7 +108,7 @@ class RecordUpdate(RequestModel):
 
     title: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(None, description="New title.")
     state: Annotated[str, Field(max_length=32)] | None = Field(None, description="A state of the record's kind.")
-    owner_id: Annotated[str, Field(max_length=64)] | None = Field(None, description="Id of a current employee.")
+    owner_id: Annotated[str, Field(max_length=64)] | None = Field(None, description="ID of a current employee.")
     amount_cents: Annotated[int, Field(ge=0, le=10**12), JsonInteger] | None = Field(
         None, description="Amount in cents."
     )

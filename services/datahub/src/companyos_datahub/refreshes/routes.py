@@ -32,12 +32,12 @@ router = APIRouter(tags=["refreshes"])
     ),
 )
 async def refresh_metric(
-    metric_id: Annotated[str, Path(description="Id of the metric.")], call: CallDep, _key: IdempotencyKey
+    metric_id: Annotated[str, Path(description="ID of the metric.")], call: CallDep, _key: IdempotencyKey
 ) -> RefreshJobDetail:
-    """Start a refresh of a metric; it cannot be stopped and takes the `refresh_minutes` of its source.
+    """Start a refresh of a metric; it takes the `refresh_minutes` of its source and can be repeated if it fails.
 
-    The job is queued, runs and ends succeeded or failed. A success replaces the value, and a failed pipeline is healthy
-    again. The new value may be better or worse than the old one.
+    A job cannot be stopped. It is queued, runs and ends succeeded or failed. A success replaces the value, and a
+    failed pipeline is healthy again. The new value may be better or worse than the old one.
     """
     return service.refresh_metric(call, metric_id)
 
@@ -60,7 +60,7 @@ async def list_refresh_jobs(
     "/refresh-jobs/{job_id}", operation_id="get_refresh_job", responses=error_responses(RefreshJobNotFoundError)
 )
 async def get_refresh_job(
-    job_id: Annotated[str, Path(description="Id of the refresh job.")], call: CallDep
+    job_id: Annotated[str, Path(description="ID of the refresh job.")], call: CallDep
 ) -> RefreshJobDetail:
     """Show the status of a refresh job."""
     return service.get_refresh_job(call, job_id)

@@ -21,8 +21,8 @@ async def list_sources(page: PageQuery, call: CallDep) -> Page[SourceRow]:
 
 
 @router.get("/sources/{source_id}", operation_id="get_source", responses=error_responses(SourceNotFoundError))
-async def get_source(source_id: Annotated[str, Path(description="Id of the source.")], call: CallDep) -> SourceDetail:
-    """Show a source: freshness SLA, refresh time, maintenance window, pipeline state and authority.
+async def get_source(source_id: Annotated[str, Path(description="ID of the source.")], call: CallDep) -> SourceDetail:
+    """Show a source: freshness SLA, refresh time, maintenance window, pipeline state and authoritative metrics.
 
     A refresh is rejected from `maintenance_from` until just before `maintenance_to`.
     """

@@ -18,7 +18,7 @@ from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, erro
 
 router = APIRouter(tags=["vendors"])
 
-VendorId = Annotated[str, Path(description="Id of the vendor.")]
+VendorId = Annotated[str, Path(description="ID of the vendor.")]
 
 
 @router.get("/vendors/{vendor_id}", operation_id="get_vendor", responses=error_responses(VendorNotFoundError))

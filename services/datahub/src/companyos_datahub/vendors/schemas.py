@@ -134,6 +134,6 @@ class VendorUpdate(RequestModel):
     risk_tier: RiskTier | None = Field(None, description="Risk tier.")
     contact_name: _Short | None = Field(None, description="Name of the contact.")
     contact_email: _Email | None = Field(None, description="E-mail address of the contact.")
-    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = Field(None, description="IBAN without blanks.")
+    bank_iban: Annotated[str, Field(pattern=IBAN_PATTERN)] | None = Field(None, description="IBAN without spaces.")
     notes: Annotated[str, Field(max_length=2000)] | None = Field(None, description="Replaces the current notes.")
     certificate: NewCertificate | None = Field(None, description="Certificate to add.")

@@ -12,4 +12,4 @@ class Assignment(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"assignee_id": "p-ilse"}]})
 
-    assignee_id: str = Field(max_length=64, description="Id of the person.")
+    assignee_id: str = Field(max_length=64, description="ID of the person.")

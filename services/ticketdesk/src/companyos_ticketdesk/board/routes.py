@@ -26,8 +26,8 @@ async def list_tickets(
     status: Annotated[StatusFilter | None, Query(description="Status; none: untriaged.")] = None,
     priority: Annotated[PriorityFilter | None, Query(description="Priority; none: not set.")] = None,
     type: Annotated[TicketType | None, Query(description="Kind of work.")] = None,
-    team_id: Annotated[str | None, Query(max_length=64, description="Id of the team.")] = None,
-    assignee_id: Annotated[str | None, Query(max_length=64, description="Id of a person; none: unassigned.")] = None,
+    team_id: Annotated[str | None, Query(max_length=64, description="ID of the team.")] = None,
+    assignee_id: Annotated[str | None, Query(max_length=64, description="ID of a person; none: unassigned.")] = None,
     tag: Annotated[str | None, Query(max_length=TAG_CHARS, description="One of the ticket's tags.")] = None,
 ) -> Page[TicketRow]:
     """List tickets that match all filters, newest first."""

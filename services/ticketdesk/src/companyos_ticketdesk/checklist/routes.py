@@ -30,7 +30,7 @@ router = APIRouter(tags=["checklist"])
 )
 async def complete_checklist_item(
     key: TicketKey,
-    item_id: Annotated[str, Path(max_length=64, examples=["item-7"], description="Id of the checklist item.")],
+    item_id: Annotated[str, Path(max_length=64, examples=["item-7"], description="ID of the checklist item.")],
     call: CallDep,
     if_match: IfMatch = None,
 ) -> CompletedItem:

@@ -73,7 +73,7 @@ async def link_tickets(
 )
 async def unlink_tickets(
     key: TicketKey,
-    link_id: Annotated[str, Path(max_length=64, examples=["link-12"], description="Id of the link.")],
+    link_id: Annotated[str, Path(max_length=64, examples=["link-12"], description="ID of the link.")],
     removal: LinkRemoval,
     call: CallDep,
     if_match: IfMatch = None,

@@ -60,7 +60,7 @@ class NewTicket(RequestModel):
 
     title: Title = Field(description="Short summary.")
     type: TicketType = Field(description="Kind of work.")
-    team_id: str = Field(max_length=64, examples=["t-facilities"], description="Id of the team that owns the ticket.")
+    team_id: str = Field(max_length=64, examples=["t-facilities"], description="ID of the team that owns the ticket.")
     description: str = Field("", max_length=DESCRIPTION_CHARS, description="Details.")
     priority: Priority | None = Field(None, description="Urgency.")
     due_at: UtcTime | None = Field(None, description=DUE)
@@ -104,10 +104,10 @@ class TicketView(ResponseModel):
     verified: bool
     verified_at: datetime | None
     verified_by: str | None
-    approval_ref: str | None = Field(description="Id of the linked approval.")
+    approval_ref: str | None = Field(description="ID of the linked approval.")
     reason_code: ReasonCode | None = Field(description="Why the ticket is blocked, closed or cancelled.")
     reason_ref: str | None = Field(
-        description="Id of the object behind the reason, such as a policy, record or person."
+        description="ID of the object behind the reason, such as a policy, record or person."
     )
     version: int = Field(
         description="Increases with each change of these fields or the checklist; pass it as `if_match`."

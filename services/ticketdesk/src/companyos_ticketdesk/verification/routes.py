@@ -40,7 +40,7 @@ router = APIRouter(tags=["verification"])
     ),
 )
 async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Verify a ticket with priority, employed assignee and complete checklist; this cannot be undone."""
+    """Verify a ticket that has a priority, an employed assignee and a complete checklist; this cannot be undone."""
     return view_ticket(service.verify_ticket(call, key, if_match=if_match), call.now)
 
 

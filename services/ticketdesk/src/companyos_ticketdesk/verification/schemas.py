@@ -13,4 +13,4 @@ class ApprovalLink(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"approval_ref": "APR-208"}]})
 
-    approval_ref: str = Field(max_length=REF_CHARS, description="Id of the approval request.")
+    approval_ref: str = Field(max_length=REF_CHARS, description="ID of the approval request.")

@@ -43,7 +43,7 @@ router = APIRouter(tags=["workflow"])
     ),
 )
 async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Change a ticket's status; `open` triages a new one, `closed` and `cancelled` are final and require a reason.
+    """Change a ticket's status; a new one must be opened first, `closed` and `cancelled` are final and need a reason.
 
     A reason is a code and the id of the object behind it. `blocked` accepts a reason, other statuses do not. While
     another ticket that is not resolved, closed or cancelled blocks it, a ticket can be cancelled, but it cannot be

@@ -28,7 +28,7 @@ class Move(RequestModel):
     reason_ref: str | None = Field(
         None,
         max_length=REF_CHARS,
-        description="Id of the object behind the reason, such as a policy, record or person.",
+        description="ID of the object behind the reason, such as a policy, record or person.",
     )
 
 
