@@ -42,6 +42,10 @@ def _fault(
     return plan.fault_for(service, OPERATION, target, nth, began_at=began_at, now=now, is_read=True)
 
 
+def _slow_minutes(plan: FaultPlan, service: str, nth: int = 1, *, at: datetime = START) -> int:
+    return plan.slow_minutes(service, OPERATION, "X", nth, began_at=at, is_read=True)
+
+
 def _outages(plan: FaultPlan, service: str, days: int = 7) -> list[Outage]:
     found = (plan.outage(service, START + n * MINUTE) for n in range(0, days * DAY, MIN_OUTAGE_MINUTES))
     return list(dict.fromkeys(outage for outage in found if outage is not None))
@@ -57,7 +61,7 @@ def test_nothing_fails_at_level_zero() -> None:
     plan = _plan(0)
     assert not any(_outages(plan, service) for service in SERVICES)
     assert not any(any(_timeouts(plan, f"OPS-{n}")) for n in range(200))
-    assert not any(plan.slow_minutes("ticketdesk", OPERATION, f"OPS-{n}", 1) for n in range(200))
+    assert not any(_slow_minutes(plan, "ticketdesk", nth) for nth in range(200))
 
 
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
@@ -196,14 +200,21 @@ def test_a_timeout_has_no_retry_time() -> None:
 
 
 def test_slow_responses_take_minutes() -> None:
-    minutes = {_plan(0, slow_answer=1.0).slow_minutes("datahub", OPERATION, "X", nth) for nth in range(1, 40)}
+    minutes = {_slow_minutes(_plan(0, slow_answer=1.0), "datahub", nth) for nth in range(1, 40)}
     assert min(minutes) >= 5
     assert max(minutes) <= 30
     assert len(minutes) > 5
+
+
+def test_a_call_that_an_outage_rejects_is_not_slow() -> None:
+    plan = _plan(0, slow_answer=1.0, unavailable=1.0)
+    outage = _outages(plan, "datahub")[0]
+    assert _slow_minutes(plan, "datahub", at=outage.starts_at) == 0
+    assert _slow_minutes(plan, "datahub", at=outage.ends_at) > 0
 
 
 def test_a_service_without_rates_gets_no_faults() -> None:
     plan = _plan(4, unavailable=1.0)
     assert not _outages(plan, "notes")
     assert _fault(plan, START, nth=1, service="notes") is None
-    assert plan.slow_minutes("notes", OPERATION, "1", 1) == 0
+    assert _slow_minutes(plan, "notes") == 0

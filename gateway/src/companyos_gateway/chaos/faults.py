@@ -88,8 +88,8 @@ class FaultPlan:
         A call that begins in an outage fails. Its Retry-After is the number of seconds from `now` to the end of the
         outage, or 0 if the outage has ended by `now`.
         """
-        outage = self.outage(service, began_at)
-        if outage is None or not outage.affects(is_read=is_read):
+        outage = self._rejecting_outage(service, began_at, is_read=is_read)
+        if outage is None:
             return self._timeout(service, operation, target, nth)
         return Fault(kind=outage.kind, retry_after_s=max(0, ceil((outage.ends_at - now).total_seconds())))
 
@@ -112,10 +112,15 @@ class FaultPlan:
         kind = _draw_kind(_OUTAGES, rates, stream.fraction() * share)
         return Outage(kind, starts_at, ends_at) if kind is not None and starts_at <= at < ends_at else None
 
-    def slow_minutes(self, service: str, operation: str, target: str, nth: int) -> int:
-        """Return the extra simulated minutes of the n-th call (from 1) of the operation on the target."""
+    def slow_minutes(
+        self, service: str, operation: str, target: str, nth: int, *, began_at: datetime, is_read: bool
+    ) -> int:
+        """Return the extra simulated minutes of the n-th call (from 1) of the operation on the target.
+
+        A call that an outage rejects is not slow.
+        """
         rate = self.rates.get(service, {}).get(Kind.SLOW_ANSWER, 0.0)
-        if not rate:
+        if not rate or self._rejecting_outage(service, began_at, is_read=is_read) is not None:
             return 0
         stream = Stream(*self.name, "slow", service, operation, target, nth)
         return stream.integer(*SLOW_MINUTES) if stream.chance(rate) else 0
@@ -130,6 +135,10 @@ class FaultPlan:
             return 0
         stream = Stream(*self.name, "stale", service, operation, target, nth)
         return stream.integer(*STALE_MINUTES) if stream.chance(rate) else 0
+
+    def _rejecting_outage(self, service: str, at: datetime, *, is_read: bool) -> Outage | None:
+        outage = self.outage(service, at)
+        return outage if outage is not None and outage.affects(is_read=is_read) else None
 
     def _timeout(self, service: str, operation: str, target: str, nth: int) -> Fault | None:
         """Return the timeout of a call. Only every other call can time out, so that an identical retry goes through."""

@@ -240,7 +240,8 @@ class EpisodeEngine:
         pending.call_key = call_key = (service, operation.operation_id, entity)
         nth = progress.count_call(call_key)
         began_at, is_read = progress.now, operation.is_read
-        progress.now += timedelta(minutes=operation.minutes + faults.slow_minutes(*call_key, nth))
+        slow_minutes = faults.slow_minutes(*call_key, nth, began_at=began_at, is_read=is_read)
+        progress.now += timedelta(minutes=operation.minutes + slow_minutes)
         settled = await self._settle(episode, pending)
         fault = faults.fault_for(*call_key, nth, began_at=began_at, now=progress.now, is_read=is_read)
         if fault is None and is_read:
