@@ -180,7 +180,7 @@ release-check: $(STAMP) ## Build the wheels and use them in clean environments w
 	@$(BIN)/python -m verification.release check $(if $(ARGS),$(ARGS),--out results/release.md)
 
 clean: ## Remove all environments, caches and run folders
-	rm -rf $(VENV) $(RAY) $(TOOLS) $(TRAIN) .venv-clients dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
+	rm -rf $(VENV) $(RAY) $(TOOLS) $(TRAIN) .venv-clients build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis runs .run
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): uv.lock pyproject.toml $(addsuffix /pyproject.toml,$(MEMBERS)) | $(UV)
