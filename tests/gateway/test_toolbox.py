@@ -187,7 +187,7 @@ def test_valid_arguments_are_accepted(toolbox: Toolbox, arguments: dict[str, Any
 
 
 def test_the_description_of_wait_states_that_other_calls_take_time(toolbox: Toolbox) -> None:
-    assert tool(toolbox, "wait").description.endswith("usually 1 to 3 minutes, at times half an hour.")
+    assert tool(toolbox, "wait").description.endswith("usually 1 to 3 minutes, occasionally up to half an hour.")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def build_toolbox(documents: Mapping[str, dict[str, Any]], finish_schema: dict[s
     finish = "End the episode and declare its outcome."
     wait = (
         "Let simulated time pass: `minutes`, or `until` the next working morning. "
-        "Every other call takes time too: usually 1 to 3 minutes, at times half an hour."
+        "Every other call takes time too: usually 1 to 3 minutes, occasionally up to half an hour."
     )
     return Toolbox(
         [

@@ -28,10 +28,10 @@ _FAULT_ERRORS: dict[FaultKind, type[ServiceError]] = {
     FaultKind.FORBIDDEN: AuthorizationUnavailableError,
 }
 
-_UNKNOWN_EFFECT = "The service did not respond in time. The call may or may not have been carried out."
+_UNKNOWN_EFFECT = "The service did not respond in time. A write may or may not have been carried out."
 _DETAILS = {
     FaultKind.UNAVAILABLE: "The service is unavailable at the moment. The call was not carried out.",
-    FaultKind.RATE_LIMITED: "The service accepts no more reads at the moment. The call was not carried out.",
+    FaultKind.RATE_LIMITED: "The limit for reads has been reached. The call was not carried out.",
     FaultKind.TIMEOUT_BEFORE_COMMIT: _UNKNOWN_EFFECT,
     FaultKind.TIMEOUT_AFTER_COMMIT: _UNKNOWN_EFFECT,
     FaultKind.FORBIDDEN: "Permissions cannot be checked at the moment. The call was not carried out.",

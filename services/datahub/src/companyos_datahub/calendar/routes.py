@@ -33,5 +33,5 @@ async def get_calendar(
     ] = None,
     last: Annotated[Day | None, Query(alias="to", description=f"Last day, included; accepted: {_ACCEPTED}.")] = None,
 ) -> Calendar:
-    """Show absences, public holidays and office hours, by default of four weeks from today."""
+    """Show absences, public holidays and office hours, by default for the next four weeks."""
     return service.get_calendar(call, page, person_id=person_id, first=first, last=last)

@@ -35,7 +35,7 @@ router = APIRouter(tags=["assignment"])
     ),
 )
 async def assign_ticket(key: TicketKey, body: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Assign a ticket to a current member of its team who is in the office on the due day.
+    """Assign a ticket to a current member of its team who is at work on its due date.
 
     If the ticket is overdue or has no due time, the person must be in the office today.
     """
