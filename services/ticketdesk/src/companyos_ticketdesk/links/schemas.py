@@ -30,7 +30,8 @@ class LinkRemoval(RequestModel):
     )
 
     justification: str = Field(
-        max_length=JUSTIFICATION_CHARS, description="Why the link is wrong or no longer needed, in at least 10 characters."
+        max_length=JUSTIFICATION_CHARS,
+        description="Why the link is wrong or no longer needed, in at least 10 characters.",
     )
 
 
