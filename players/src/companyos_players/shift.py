@@ -85,7 +85,7 @@ KNOWS_WHO = re.compile(r"\(@(E-\d+)\)")
 """Mention of the person who knows who takes the team's tickets."""
 
 SAME_ASSIGNEE = re.compile(r"person who is assigned to ([A-Z]+-\d+)")
-TAKES_OVER = re.compile(r"\((E-\d+)\) takes over this ticket")
+TAKES_OVER = re.compile(r"\((E-\d+)\) is taking over this ticket")
 """Statements of a ticket's assignee: the assignee of another ticket, or a new person."""
 
 ONLY_IF = re.compile(r"only need (?:this|it) if ([A-Z]+-\d+) goes ahead")

@@ -39,7 +39,7 @@ class FinishDeclaration(BaseModel):
 
     outcome: FinishOutcome
     summary: str = Field(max_length=MAX_SUMMARY_CHARS)
-    reason_code: ReasonCode | None = Field(None, description="Reason of a refusal, or why the task is impossible.")
+    reason_code: ReasonCode | None = Field(None, description="Reason for the refusal, or why the task is impossible.")
     reason_ref: str | None = Field(
         None, max_length=MAX_REFERENCE_CHARS, description="ID of the object behind the reason."
     )

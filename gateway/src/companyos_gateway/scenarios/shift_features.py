@@ -106,13 +106,14 @@ def compose_brief(
         sentences.append(f"Colleagues will {' and '.join(acts)} until {until}{later}.")
     if has_remarks:
         sentences.append(
-            f'Do what a team asks for in a comment under one of its tickets with the tag "{QUEUE_TAG}", unless the '
-            "policy in force says otherwise."
+            f'Do what a team asks for in a comment under one of its tickets with the tag "{QUEUE_TAG}", or under one '
+            "that blocks such a ticket, unless the policy in force says otherwise."
         )
     if has_withdrawals:
         sentences.append(
-            "Only the person who reported a ticket can withdraw it or make it depend on another one. They do so in a "
-            "comment under any ticket in the queue. Cancel a withdrawn ticket without any other work on it."
+            "Only the person who reported a ticket can withdraw it, or say that it is needed only if another one is "
+            "completed. They do so in a comment under any ticket in the queue. Cancel a withdrawn ticket in the queue "
+            "without any other work on it."
         )
     sentences.append(
         "Bring each ticket in the queue to the status that the policy in force requires, such as resolved, or "
@@ -130,5 +131,8 @@ def compose_brief(
         )
     further = "no further tickets are handed over and " if Feature.HANDOVERS in features else ""
     sentences.append("Due dates are binding. Change nothing that this work does not require.")
-    sentences.append(f'Call `finish` with the outcome "done" once {further}nothing in the queue is left to do.')
+    sentences.append(
+        f'Call `finish` with the outcome "done" once {further}nothing in the queue is left to do, even if you had to '
+        "refuse some of the tickets."
+    )
     return " ".join(sentences)

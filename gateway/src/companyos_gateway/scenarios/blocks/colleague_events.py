@@ -66,7 +66,8 @@ def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, 
 def plan_handover(world: WorldBuilder, stream: Stream, ticket: TicketRow, tag: str) -> datetime:
     """Plan that a colleague hands a ticket over to a queue by adding a tag; return the time."""
     at = _draw_time(world, stream, HANDOVER_MINUTES)
-    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["handovers"]), at)
+    team = [one.id for one in world.present(at.date(), team_id=ticket.team_id) if one.id != world.agent_id]
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["handovers"]), at, authors=team)
     _schedule(world, "change", at, {"ticket_key": ticket.key, "tags": [*ticket.tags, tag]})
     return at
 

@@ -23,7 +23,7 @@ from companyos_shared.streams import Stream
 
 PIPELINE_ERRORS = (
     "The upstream feed closed the connection.",
-    "A required column in the data feed was empty.",
+    "The upstream system rejected the connection because it was busy.",
     "The load timed out.",
 )
 MIN_AGE_GAP = timedelta(minutes=1)

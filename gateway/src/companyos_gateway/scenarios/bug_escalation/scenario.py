@@ -33,6 +33,7 @@ class Failure:
 
     variant: Variant
     service: str
+    symptom: str
     other: str | None
     rate: int
     limit: int
@@ -75,6 +76,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         return Failure(
             variant=variant,
             service=service,
+            symptom=stream.choice(self.texts()["symptoms"]).format(service=service),
             other=other if variant is Variant.CHAIN else None,
             rate=stream.integer(1, limit - 1) if build.must_refuse else stream.integer(LOWEST_ESCALATED, HIGHEST_RATE),
             limit=limit,
@@ -102,10 +104,8 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
         return {"plain": self.texts()["citations"][name]}
 
     def titles(self, facts: Failure) -> list[str]:
-        """Return every title with every symptom."""
-        words = self.texts()
-        symptoms = [symptom.format(service=facts.service) for symptom in words["symptoms"]]
-        return [title.format(symptom=symptom) for title in words["titles"] for symptom in symptoms]
+        """Return the titles with the symptom."""
+        return [title.format(symptom=facts.symptom) for title in self.texts()["titles"]]
 
     def figures(self, facts: Failure, stream: kit.Stream, priority: kit.Priority, *, in_force: bool) -> kit.Figures:
         """Draw the limits of priorities and of escalation; another version changes the decision or the priority."""

@@ -15,9 +15,9 @@ Id = Annotated[str, Field(min_length=1, max_length=64), NotBlank]
 
 APPROVER_DESCRIPTION = (
     "Employee who decides: a holder of the role that the type requires for the amount, or a person with a delegation "
-    "from such a holder that is in force and covers the type and the amount. A deputy named in the directory may not "
-    "decide without such a delegation. Must be in the office today, and must not be the requester or somebody who has "
-    "already approved this request."
+    "from such a holder that is in force and covers the type and, if it has one, the amount. A deputy named in the "
+    "directory may not decide without such a delegation. Must be in the office today, and must not be the "
+    "requester or somebody who has already approved this request."
 )
 
 

@@ -72,7 +72,7 @@ class Cancellation(RequestModel):
         json_schema_extra={"example": {"reason_code": "policy_violation", "reason_ref": "POL-007-v3"}}
     )
 
-    reason_code: EndReason = Field(description="Reason of the cancellation.")
+    reason_code: EndReason = Field(description="Reason for the cancellation.")
     reason_ref: Id = Field(description="ID of the related policy, record or person.")
 
 
@@ -145,7 +145,7 @@ class Approval(ApprovalRow):
     justification: str
     decided_at: datetime | None
     expires_at: datetime
-    reason_code: EndReason | None = Field(description="Reason of the cancellation.")
+    reason_code: EndReason | None = Field(description="Reason for the cancellation.")
     reason_ref: str | None
     version: int
     approvals_needed: int = Field(description="Number of required approvals.")

@@ -44,7 +44,10 @@ async def search_records(
     call: CallDep,
     query: Annotated[
         str | None,
-        Query(max_length=200, description="Words or beginnings of words; without it, all that match the filters."),
+        Query(
+            max_length=200,
+            description="Words in ID, title or field values, or their beginnings; without it, all that match.",
+        ),
     ] = None,
     kind: Annotated[FoundKind | None, Query(description="Kind of record, or vendor.")] = None,
     state: Annotated[str | None, Query(description="State of a record, or status of a vendor.")] = None,

@@ -78,7 +78,7 @@ async def unlink_tickets(
     call: CallDep,
     if_match: IfMatch = None,
 ) -> RemovedLinkView:
-    """Remove a link of a ticket; the history of both tickets keeps it with the justification.
+    """Remove a link from a ticket; the histories of both tickets keep it with the justification.
 
     `key` may be either of the two tickets.
     """
