@@ -10,7 +10,7 @@ from companyos_players.player import Json
 from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefusedError
 
 REFRESH_WAIT_MINUTES = 95
-FINER_UNITS = {"hours": 24, "per mille": 10, "errors per 10,000 requests": 10}
+FINER_UNITS = {"cents": 100, "hours": 24, "per mille": 10, "errors per 10,000 requests": 10}
 """Number of finer units in a usual unit; any unit for tenths has 10."""
 
 

@@ -132,7 +132,7 @@ class MetricsReportWorker:
 
     def converted(self, value: float) -> float:
         """Return a value in the unit that the policy requires."""
-        kind = "amount_unit" if "EUR" in self.figures[0].reading["unit"] else "share_unit"
+        kind = "amount_unit" if self.figures[0].reading["unit"] in ("EUR", "cents") else "share_unit"
         factor = FACTORS[self.policy["parameters"][kind]]
         return value * factor.numerator / factor.denominator
 

@@ -41,7 +41,7 @@ FINER_UNITS = {
     "percent": ("per mille", 10),
     ERROR_UNIT: ("errors per 10,000 requests", 10),
     "points": ("tenths of a point", 10),
-    "EUR": ("tenths of a euro", 10),
+    "EUR": ("cents", 100),
 }
 """Finer units in which a source may deliver instead, and how many of them make up one unit."""
 
