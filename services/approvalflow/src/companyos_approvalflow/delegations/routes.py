@@ -52,7 +52,7 @@ async def list_delegations(
     from_id: Annotated[PersonFilter, Query(description="ID of the person who delegates.")] = None,
     to_id: Annotated[PersonFilter, Query(description="ID of the delegate.")] = None,
 ) -> Page[Delegation]:
-    """List delegations of approval authority.
+    """List delegations of approval authority; empty `type_keys` cover every type, a null limit every amount.
 
     Past, future and revoked delegations are listed as well. Only a delegation in force lets a person decide for
     somebody else; a deputy named in the directory has no authority by that alone.
