@@ -116,27 +116,6 @@ async def test_the_next_planned_decision_follows_the_answered_question(start: St
     assert (await _answer(flow, "2027"))["status"] == "approved"
 
 
-async def test_a_question_is_skipped_if_the_justification_answers_it(start: Start) -> None:
-    flow = await start(a_seed(reactions=[INFO_REQUEST]))
-    await flow.post("/approvals", json=submission(justification=f"{FILLER} The contract is CON-12."))
-    await flow.advance(minutes=DAY)
-    assert (await read_approval(flow))["status"] == "approved"
-
-
-async def test_the_decision_after_a_skipped_question_is_made_once(start: Start) -> None:
-    rejection = reaction_row(id="REA-2", n=2, kind="reject", reason_code="mistake", reason="Please submit it again.")
-    flow = await start(a_seed(reactions=[INFO_REQUEST, rejection]))
-    for request_id, fields, status in (("APR-1", FIELDS, "rejected"), ("APR-2", FRESH, "approved")):
-        await flow.post("/approvals", json=submission(justification=f"{FILLER} See CON-12.", fields=fields))
-        await flow.advance(minutes=DAY)
-        assert (await read_approval(flow, request_id))["status"] == status
-
-
-async def test_a_question_without_accepted_values_is_never_skipped(start: Start) -> None:
-    approval = await read_approval(await _start_with_question(start, {**INFO_REQUEST, "accepted": []}))
-    assert approval["status"] == "info_requested"
-
-
 async def test_a_question_without_accepted_values_accepts_any_answer(start: Start) -> None:
     flow = await _start_with_question(start, {**INFO_REQUEST, "accepted": []})
     assert (await _answer(flow, FILLER))["status"] == "approved"

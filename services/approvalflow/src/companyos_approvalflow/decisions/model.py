@@ -89,10 +89,6 @@ class Reaction:
             return bool(answers)
         return any(contains_accepted(answer, self.accepted) for answer in answers)
 
-    def is_superfluous(self, justification: str) -> bool:
-        """Return whether this is a question whose answer the justification of the request already contains."""
-        return self.kind is ReactionKind.REQUEST_INFO and contains_accepted(justification, self.accepted)
-
 
 @dataclass(frozen=True, slots=True)
 class PastDecision:
@@ -100,7 +96,6 @@ class PastDecision:
 
     id: str
     request_id: str
-    justification: str
     kind: DecisionKind
     answers: tuple[str, ...] = ()
 
@@ -160,7 +155,7 @@ _OF_REQUEST = FixedSelect(
     .order_by(_DECISIONS.at, *number_order(_DECISIONS.id))
 )
 _PAST = FixedSelect(
-    select(_DECISIONS.id, _DECISIONS.request_id, _DECISIONS.kind, _REQUESTS.justification)
+    select(_DECISIONS.id, _DECISIONS.request_id, _DECISIONS.kind)
     .select_from(_WITH_REQUESTS)
     .where(*_ON_SUBJECT)
     .order_by(_DECISIONS.at, *number_order(_DECISIONS.id))
@@ -206,21 +201,17 @@ def read_decisions(db: Connection, request_id: str) -> list[Decision]:
 
 def read_turn(db: Connection, request: Request) -> Turn:
     """Return the next decision of the request."""
-    return next_turn(_read_past(db, request), _read_reactions(db, request), request.id, request.justification)
+    return next_turn(_read_past(db, request), _read_reactions(db, request), request.id)
 
 
-def next_turn(
-    past: Sequence[PastDecision], planned: Mapping[int, Reaction], request_id: str, justification: str
-) -> Turn:
+def next_turn(past: Sequence[PastDecision], planned: Mapping[int, Reaction], request_id: str) -> Turn:
     """Return the next decision after the past decisions, which are ordered oldest first.
 
-    Each decision uses up one planned reaction, except that a question stays planned until it is answered. A question
-    that the justification of a request answers is not asked.
+    Each decision uses up one planned reaction, except that a question stays planned until it is answered.
     """
     counted = [decision for decision in past if decision.kind is not DecisionKind.ESCALATED]
     n, times_asked = 1, 0
     for decision in counted:
-        n = _skip_superfluous(planned, n, decision.justification)
         reaction = planned.get(n)
         if reaction is None or reaction.kind is not ReactionKind.REQUEST_INFO:
             n += 1
@@ -228,15 +219,7 @@ def next_turn(
             n, times_asked = n + 1, 0
         elif decision.kind is DecisionKind.INFO_REQUESTED and decision.request_id == request_id:
             times_asked += 1
-    n = _skip_superfluous(planned, n, justification)
     return Turn(len(counted) + 1, planned.get(n), times_asked)
-
-
-def _skip_superfluous(planned: Mapping[int, Reaction], n: int, justification: str) -> int:
-    """Return the number of the first reaction from `n` on that is not a superfluous question."""
-    while (reaction := planned.get(n)) is not None and reaction.is_superfluous(justification):
-        n += 1
-    return n
 
 
 def _read_past(db: Connection, request: Request) -> list[PastDecision]:
@@ -245,13 +228,7 @@ def _read_past(db: Connection, request: Request) -> list[PastDecision]:
     for answer in _ANSWERS.rows(db, type_key=request.type_key, subject=request.subject) if rows else ():
         answers.setdefault(answer["question_id"], []).append(answer["body"])
     return [
-        PastDecision(
-            id=row["id"],
-            request_id=row["request_id"],
-            justification=row["justification"],
-            kind=DecisionKind(row["kind"]),
-            answers=tuple(answers.get(row["id"], ())),
-        )
+        PastDecision(row["id"], row["request_id"], DecisionKind(row["kind"]), tuple(answers.get(row["id"], ())))
         for row in rows
     ]
 
