@@ -13,7 +13,7 @@ from tests.ticketdesk.builders import AGENT, AWAY, DEPARTED, EVA, a_company, a_r
 from tests.ticketdesk.conftest import OpenDesk
 
 KNOWN = {"id": "answer-1", "person_id": EVA, "ticket_key": "OPS-1", "body": "It arrived yesterday."}
-DEFAULT_ANSWER = "Thanks for letting me know. I have nothing to add."
+DEFAULT_ANSWER = "I have nothing to add to this, sorry."
 
 
 async def _comment(desk: ServiceHarness, body: str, key: str = "OPS-1") -> None:

@@ -14,7 +14,7 @@ TRANSITIONS = "/tickets/OPS-1/transitions"
     ("status", "to", "detail"),
     [
         ("open", "closed", "OPS-1 cannot change from open to closed; allowed: in_progress, blocked, cancelled"),
-        (None, "resolved", "OPS-1 is untriaged; it must be set to open first"),
+        (None, "resolved", "OPS-1 is untriaged and can only change to open"),
         ("closed", "open", "OPS-1 is closed, which is final"),
     ],
 )

@@ -133,6 +133,14 @@ def _comment_by_a_former_employee(documents: Documents) -> str:
     return str(comment["ticket_key"])
 
 
+def _grant_before_the_hiring(documents: Documents) -> str:
+    grant = _first(documents, "records", of=lambda row: row["kind"] == "access_grant")
+    person = _company(documents)["people"][0]
+    grant["fields"] = {**grant["fields"], "person_id": person["id"]}
+    grant["created_at"] = f"{int(person['employed_from'][:4]) - 1}-03-02T10:00:00Z"
+    return str(grant["id"])
+
+
 def _decision_on_leave(documents: Documents) -> str:
     decision = _first(documents, "decisions")
     day = decision["at"][:10]
@@ -311,7 +319,7 @@ VIOLATIONS: dict[str, tuple[Plant, ...]] = {
     "ended tickets": (
         _change("resolved without assignee", "tickets", of=lambda row: row["status"] == "resolved", assignee_id=None),
     ),
-    "employment": (_comment_by_a_former_employee,),
+    "employment": (_comment_by_a_former_employee, _grant_before_the_hiring),
     "absences": (_decision_on_leave,),
     "assignees": (_assignee_who_left_years_ago, UNKNOWN_ASSIGNEE),
     "approvers": (

@@ -8,13 +8,17 @@ ABSENT_ASSIGNEE_KINDS = frozenset({"departed_assignee", "unknown_assignee"})
 
 
 def employed(facts: Facts) -> Found:
-    """Yield actions of people who do not exist or were not employed at that time."""
+    """Yield actions of people who do not exist or were not employed, and grants that are older than the employment."""
     for act in facts.acts:
         if not facts.is_employed(act.person_id, act.at[:10]):
             yield act.entity, f"{act.person_id} {act.what} on {act.at[:10]} without being employed."
     for row in facts.requests.values():
         if not facts.is_employed(row["approver_id"], row["submitted_at"][:10]):
             yield row["id"], f"It was submitted to {row['approver_id']}, who was not employed."
+    for row in facts.records.values():
+        holder = facts.people.get(str(row["fields"].get("person_id"))) if row["kind"] == "access_grant" else None
+        if holder is not None and holder["employed_from"] > row["created_at"][:10]:
+            yield row["id"], f"It was filed at {row['created_at']}, before {holder['id']} was employed."
 
 
 def at_work(facts: Facts) -> Found:

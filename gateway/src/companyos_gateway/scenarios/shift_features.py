@@ -111,8 +111,8 @@ def compose_brief(
         )
     if has_withdrawals:
         sentences.append(
-            "Only the person who reported a ticket can withdraw it, or say that it is needed only if another one is "
-            "completed. They do so in a comment under any ticket in the queue. Cancel a withdrawn ticket in the queue "
+            "Only the person who reported a ticket can withdraw it, or say that it is needed only if another one "
+            "goes ahead. They do so in a comment under any ticket in the queue. Cancel a withdrawn ticket in the queue "
             "without any other work on it."
         )
     sentences.append(

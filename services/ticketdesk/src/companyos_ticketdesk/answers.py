@@ -15,7 +15,7 @@ MENTION = re.compile(r"(?<!\w)@([\w-]+)")
 ANSWER_MINUTES = 90
 """Time until people answer, in office minutes; their absences are skipped."""
 
-DEFAULT_ANSWER = "Thanks for letting me know. I have nothing to add."
+DEFAULT_ANSWER = "I have nothing to add to this, sorry."
 
 
 def schedule_answers(call: Call, ticket_key: str, body: str) -> None:

@@ -21,6 +21,9 @@ PRIORITY_SCALES = tuple(combinations(kit.PRIORITIES, len(CLASSES)))
 TERM_STEP, LONGEST_STEPS = 10, (6, 24)
 """Step, in days, of the maximum terms for which the policy grants a level, and their range in steps."""
 
+FIRST_GRANT_DAYS = 20
+"""Number of days after the hiring of a person, and of their lead, from which on the person has grants."""
+
 NOT_OWNERS = ("executive-office", "security")
 """Teams whose leads own none of the systems: the CEO's team, and the one that decides about privileged access."""
 
@@ -260,7 +263,9 @@ class AccessRequest(kit.DeclaredScenario[Access]):
             works = [one for one in self.texts()["works"] if not record.title.endswith(one)]
             fields = {"system": system, "access_level": stream.choice(levels).value}
             fields["approval_ref"] = f"APR-{stream.integer(100, 299)}"
+            hired_on = max(facts.person.employed_from, build.world.staff.person(str(record.owner_id)).employed_from)
             starts_on = min(build.today, ends_on) - timedelta(days=stream.integer(40, 200))
+            starts_on = max(starts_on, hired_on + timedelta(days=FIRST_GRANT_DAYS))
             return build.copy_record(
                 record,
                 fields,

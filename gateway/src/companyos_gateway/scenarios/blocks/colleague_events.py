@@ -66,8 +66,9 @@ def add_colleague_events(world: WorldBuilder, stream: Stream, case: TicketCase, 
 def plan_handover(world: WorldBuilder, stream: Stream, ticket: TicketRow, tag: str) -> datetime:
     """Plan that a colleague hands a ticket over to a queue by adding a tag; return the time."""
     at = _draw_time(world, stream, HANDOVER_MINUTES)
-    team = [one.id for one in world.present(at.date(), team_id=ticket.team_id) if one.id != world.agent_id]
-    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["handovers"]), at, authors=team)
+    team = [one.id for one in world.present(at.date(), team_id=ticket.team_id)]
+    authors = [one for one in team if one != world.agent_id] or team
+    _plan_comment(world, stream, ticket.key, stream.choice(_texts()["handovers"]), at, authors=authors)
     _schedule(world, "change", at, {"ticket_key": ticket.key, "tags": [*ticket.tags, tag]})
     return at
 
@@ -147,8 +148,12 @@ def _open_tickets(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plan
 def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     """Plan that a colleague blocks the ticket by mistake and then says so, unless its status does not allow it."""
     key, number = case.ticket_key, world.last_number("transition") + len(world.ticketdesk.transitions) + 1
-    at, transition_id = _draw_time(world, stream, HOLD_MINUTES), f"transition-{number}"
-    said_at = _first_free_time(world, world.company().add_office_minutes(at, EXPLANATION_MINUTES))
+    transition_id = f"transition-{number}"
+    while True:
+        at = _draw_time(world, stream, HOLD_MINUTES)
+        said_at = _first_free_time(world, world.company().add_office_minutes(at, EXPLANATION_MINUTES))
+        if said_at.date() == at.date():  # the colleague is known to be present on this day only
+            break
     text = stream.choice(_texts()["on_hold"])
     by = _plan_comment(world, stream, key, text, said_at, after_transition=transition_id).author_id
     data = {"id": transition_id, "ticket_key": key, "by": by, "to_status": "blocked"}

@@ -114,9 +114,11 @@ class Documents:
         """File an access grant of the cost center, which has to expire if its last day has passed."""
         world, stream = self.world, self.stream
         system, days = stream.choice(["ledger-sync", "warehouse-app", "reporting-portal"]), stream.integer(5, 90)
-        fields = {"person_id": stream.choice(world.staff.active()).id, "system": system, "access_level": "read"}
+        day = self._draw_day(GRANT_DAYS)
+        holder = stream.choice([one for one in world.staff.active() if one.employed_from < day])
+        fields = {"person_id": holder.id, "system": system, "access_level": "read"}
         ends_on = world.today + timedelta(days=-days if is_settled else days)
-        grant = self._file("access_grant", f"Access to {system}", "active", GRANT_DAYS, fields, ends_on=ends_on)
+        grant = self._file("access_grant", f"Access to {system}", "active", day, fields, ends_on=ends_on)
         return _settled(grant, "expired") if is_settled else None
 
     def _invoice(self, tolerance: int, *, is_wrong: bool) -> Settled:

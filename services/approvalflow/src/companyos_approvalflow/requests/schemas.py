@@ -36,7 +36,7 @@ Justification = Annotated[
     str,
     Field(
         max_length=LONGEST_JUSTIFICATION,
-        description=f"At least {SHORTEST_JUSTIFICATION} characters; approvers reject requests with less.",
+        description=f"At least {SHORTEST_JUSTIFICATION} characters; approvers reject shorter ones.",
     ),
 ]
 

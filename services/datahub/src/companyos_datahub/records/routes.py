@@ -46,7 +46,7 @@ async def search_records(
         str | None,
         Query(
             max_length=200,
-            description="Words in ID, title or field values, or their beginnings; without it, all that match.",
+            description="Words in ID, title or fields, or their beginnings; without it, all that match the filters.",
         ),
     ] = None,
     kind: Annotated[FoundKind | None, Query(description="Kind of record, or vendor.")] = None,

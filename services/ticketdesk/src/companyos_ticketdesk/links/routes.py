@@ -51,7 +51,7 @@ async def link_tickets(
     if_match: IfMatch = None,
     idempotency_key: IdempotencyKey = None,
 ) -> LinkView:
-    """Link a triaged ticket to another one that it blocks, duplicates or relates to.
+    """Link a triaged ticket to another triaged one that it blocks, duplicates or relates to.
 
     While a ticket that is not resolved, closed or cancelled blocks it, a ticket cannot be resolved, closed or leave
     `blocked`.

@@ -35,7 +35,7 @@ class NothingToChangeError(ServiceError):
 def check_is_triaged(ticket: Ticket) -> None:
     """Raise TicketUntriagedError (409) for a ticket without status."""
     if ticket.status is None:
-        raise TicketUntriagedError(f"{ticket.key} is untriaged; it must be set to {Status.OPEN} first")
+        raise TicketUntriagedError(f"{ticket.key} is untriaged and can only change to {Status.OPEN}")
 
 
 def check_is_live(ticket: Ticket) -> None:
