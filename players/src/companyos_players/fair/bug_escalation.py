@@ -50,6 +50,13 @@ class BugEscalationWorker(Worker):
             return None
         return Objection("requirement_not_met", self.policy["policy_id"], "The error rate does not carry it.")
 
+    async def refuse(self, objection: Objection) -> None:
+        """Refresh the rates that have become too old to decide on, and refuse."""
+        oldest = self.approvals.oldest_evidence()
+        for name in self.named:
+            await self.rate_of(name, oldest)
+        await super().refuse(objection)
+
     async def complete_ticket(self) -> None:
         """Look up the source of the rate, which the checklist names, then complete the ticket."""
         await self.client.call("datahub_get_source", source_id=self.rate.source_id)

@@ -104,6 +104,11 @@ class IncidentResponseWorker(Worker):
                 return Objection("withdrawn", notice["id"], "This is an announced maintenance.")
         return None
 
+    async def refuse(self, objection: Objection) -> None:
+        """Refresh the rate if it has become too old to decide on, and refuse."""
+        await self.fresh_rate(self.approvals.oldest_evidence())
+        await super().refuse(objection)
+
     async def answer(self, question: str) -> str:
         """Answer with the failing service or the change that caused the incident."""
         if "service" in question:
