@@ -124,7 +124,7 @@ SMOKE = Size(
     hashes=20,
     plausible_instances=170,
     shift_seeds=1,
-    ablation_seeds=1,
+    ablation_seeds=10,
     shift_adversary_seeds=1,
 )
 FULL = Size(
