@@ -7,6 +7,8 @@ from typing import Any
 
 import jsonschema
 
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.tasks import TaskSet
 from tests.gateway.conftest import NotesGateway
 
 JSON = "application/json"
@@ -66,6 +68,18 @@ async def test_every_example_matches_its_schema(gateway: NotesGateway) -> None:
                 assert not errors, f"{name}: {errors[0]}"
                 checked += 1
     assert checked > 40
+
+
+async def test_the_examples_show_the_present_tasks(gateway: NotesGateway) -> None:
+    operations = dict(_operations(await _document(gateway)))
+    create = operations["POST /v1/episodes"]
+    (body,), (answer,) = (_shown(content[JSON]) for content in _bodies(create))
+    instance = catalogue()[body["scenario"]].plan(body["seed"], body["chaos"])
+    observation, file = answer["observation"], "edit openapi_examples.json"
+    assert (observation["brief"], observation["acting_as"]) == (instance.brief, instance.acting_as), file
+    (splits,) = (_shown(content[JSON])[0] for content in _bodies(operations["GET /{env_name}/splits"]))
+    expected = {split.name: (split.num_tasks, split.version) for split in TaskSet(catalogue()).splits()}
+    assert {split["name"]: (split["num_tasks"], split["version"]) for split in splits} == expected, file
 
 
 async def test_every_error_response_has_examples_by_code(gateway: NotesGateway) -> None:
