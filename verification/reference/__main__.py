@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from companyos.contract import ToolSpec
+from companyos_gateway.engine.toolbox import Tool
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.settings import Settings
@@ -21,20 +22,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m verification.reference", description=__doc__)
     parser.add_argument("folder", type=Path, help="output folder")
     folder: Path = parser.parse_args(arguments).folder
-    pages = {"scenarios.md": scenarios_page(catalogue()), "tools.md": tools_page(asyncio.run(_tools()))}
-    for name, text in pages.items():
+    for name, text in pages(asyncio.run(_tools())).items():
         (folder / name).write_text(text, encoding="utf-8")
         sys.stdout.write(f"{folder / name}\n")
     return 0
 
 
-async def _tools() -> list[ToolSpec]:
+def pages(tools: Iterable[Tool]) -> dict[str, str]:
+    """Return the text of each page by the name of its file."""
+    listed = [ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema) for tool in tools]
+    return {"scenarios.md": scenarios_page(catalogue()), "tools.md": tools_page(listed)}
+
+
+async def _tools() -> list[Tool]:
     runtime = GatewayRuntime(Settings())
     async with runtime.running():
-        return [
-            ToolSpec(name=tool.name, description=tool.description, input_schema=tool.input_schema)
-            for tool in runtime.engine().tools(None)
-        ]
+        return runtime.engine().tools(None)
 
 
 if __name__ == "__main__":
