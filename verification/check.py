@@ -43,10 +43,10 @@ def check(
     """
     import time
 
-    from companyos.cli.terminal import OUT, fail, pluralize, report_errors, sanitize
+    from companyos.cli.terminal import OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
     from companyos_gateway.scenarios import catalogue
     from companyos_gateway.scenarios.catalogue import ScenarioError
-    from verification.check_targets import TargetError, find_scenarios
+    from verification.check_targets import TargetError, UnknownTargetError, find_scenarios
     from verification.plan_determinism import check_determinism
     from verification.proof.process_pool import WorkerLostError
     from verification.structures import first_seeds
@@ -58,6 +58,8 @@ def check(
             structures = {name: first_seeds(catalogue()[name]) for name in scenarios}
             check_determinism(scenarios)
             lines = check_scenarios(structures, seeds, processes or os.cpu_count() or 1)
+        except UnknownTargetError as error:
+            fail(str(error), USAGE_ERROR)
         except (TargetError, ScenarioError, WorkerLostError) as error:
             fail(str(error))
     OUT.print(_table(lines))

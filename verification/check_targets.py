@@ -27,6 +27,10 @@ class TargetError(ValueError):
     """Raised for a scenario that cannot be checked; the message states the reason."""
 
 
+class UnknownTargetError(TargetError):
+    """Raised for a target that is neither the folder of a package nor the name of a scenario."""
+
+
 def find_scenarios(target: str) -> tuple[str, ...]:
     """Return the scenarios of a package's folder, or the scenario with that name.
 
@@ -91,5 +95,5 @@ def _check_protected_tables() -> None:
 def _scenario_named(name: str) -> tuple[str, ...]:
     if name not in catalogue():
         known = ", ".join(sorted(catalogue()))
-        raise TargetError(f"{name!r} is neither a folder with a {MANIFEST} nor one of the scenarios {known}")
+        raise UnknownTargetError(f"{name!r} is neither a folder with a {MANIFEST} nor one of the scenarios {known}")
     return (name,)

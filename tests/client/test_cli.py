@@ -253,7 +253,7 @@ def test_an_unknown_tool_is_a_usage_error_with_a_hint(tiny_url: str, name: str, 
 
 def test_an_unknown_scenario_is_reported_in_the_words_of_the_server(tiny_url: str) -> None:
     answer = RUNNER.invoke(app, ["tasks", "none", "--url", tiny_url])
-    assert (answer.exit_code, answer.stderr) == (1, "error: unknown-scenario: No scenario is called that.\n")
+    assert (answer.exit_code, answer.stderr) == (2, "error: unknown-scenario: No scenario is called that.\n")
 
 
 def test_tasks_lists_scenarios_and_prints_briefs(tiny_url: str) -> None:

@@ -112,7 +112,7 @@ def test_snapshots_are_taken_listed_restored_and_deleted_by_a_prefix_of_the_id(c
     commands.run("snapshot", "--delete", taken[:6])
     assert json.loads(commands.run("snapshot", "--list", "--json")) == []
     assert "no snapshots begin with" in commands.run("restore", taken[:8], code=2)
-    assert commands.run("restore", taken, code=1).startswith("error: unknown-snapshot: ")
+    assert commands.run("restore", taken, code=2).startswith("error: unknown-snapshot: ")
 
 
 def test_forks_are_printed_with_their_tokens_and_can_be_stepped(commands: CommandRunner) -> None:
@@ -143,7 +143,7 @@ def test_a_diff_is_printed_row_by_row_without_control_characters(commands: Comma
     reported = json.loads(commands.run("diff", "--from", "1", "--json"))
     assert reported["services"]["ticketdesk"]["tickets"][key]["after"]["status"] == "open"
     assert commands.run("diff", "--from", "1", "--to", "1").strip() == "steps 1 to 1: no rows differ"
-    assert "invalid-step" in commands.run("diff", "--to", "9", code=1)
+    assert "invalid-step" in commands.run("diff", "--to", "9", code=2)
 
 
 def test_databases_are_queried_joined_and_stored(commands: CommandRunner, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_databases_are_queried_joined_and_stored(commands: CommandRunner, tmp_pa
     copy.close()
     assert key in commands.run("db", LABEL, "--sql", query)
     assert commands.run("db", "--sql", "selct 1", code=2).strip() == 'error: near "selct": syntax error'
-    assert "unknown-service" in commands.run("db", "--service", "payroll", code=1)
+    assert "unknown-service" in commands.run("db", "--service", "payroll", code=2)
 
 
 @pytest.mark.parametrize("is_installed", [True, False])
@@ -206,17 +206,22 @@ def test_an_episode_must_be_named_if_several_are_live(commands: CommandRunner) -
     ("arguments", "code", "words"),
     [
         (["snapshot"], 1, "error: no episode is live"),
-        (["snapshot", "nobody"], 1, "error: unknown-episode: "),
+        (["snapshot", "nobody"], 2, "error: unknown-episode: "),
         (["snapshot", "nobody", "--delete", "abcd"], 2, "error: --delete cannot be combined"),
         (["snapshot", "--delete", "xyz"], 2, "a snapshot id has 4 to 32 characters"),
         (["snapshot", "--token", "guessed"], 1, "error: unknown-token: "),
         (["restore"], 2, "error: SNAPSHOT is required"),
         (["restore", "latest"], 2, "got 'latest'"),
-        (["fork", "0" * 32], 1, "error: unknown-snapshot: "),
+        (["fork", "0" * 32], 2, "error: unknown-snapshot: "),
         (["fork", "0" * 32, "--count", "65"], 2, "--count"),
-        (["diff", "nobody"], 1, "error: unknown-episode: "),
+        (["diff", "nobody"], 2, "error: unknown-episode: "),
         (["diff", "--from", "-1"], 2, "--from"),
         (["db", "--json"], 2, "--json needs --sql"),
+        (["quarantine", "show", "nobody"], 2, "error: 0 items in quarantine match 'nobody'"),
+        (["tasks", "nowhere"], 2, "error: unknown-scenario: "),
+        (["tasks", "--split", "test", "--scenario", "nowhere"], 2, "error: unknown-task: "),
+        (["tasks", "vendor_onboarding", "--chaos", "8"], 2, "error: invalid-reset: chaos must be one of "),
+        (["tasks", "export", "--out", "tasks", "--scenario", "nowhere"], 2, "error: unknown-task: "),
     ],
 )
 def test_a_usage_error_is_one_line(commands: CommandRunner, arguments: list[str], code: int, words: str) -> None:

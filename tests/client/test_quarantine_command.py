@@ -41,7 +41,7 @@ def test_a_damaged_kept_episode_is_reported_and_restored_after_a_repair(tmp_path
         assert (item["episode_id"], item["reason"]) == ("main", "damaged")
         assert "does not match its checksum" in companyos("quarantine", "show", "main", "--url", url).stdout
         assert companyos("quarantine", "remove", "main", "--url", url).returncode == 2
-        assert companyos("quarantine", "show", "nobody", "--url", url).returncode == 1
+        assert companyos("quarantine", "show", "nobody", "--url", url).returncode == 2
         (moved,) = (tmp_path / "companyos" / "gateway" / "quarantine").glob("*/episode/manifest.json")
         moved.write_bytes(whole)
         restored = companyos("quarantine", "restore", "main", "--url", url)

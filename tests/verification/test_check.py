@@ -62,6 +62,11 @@ def test_an_unknown_scenario_name_is_rejected() -> None:
         find_scenarios("parking")
 
 
+def test_an_unknown_scenario_name_is_a_usage_error() -> None:
+    answer = RUNNER.invoke(app, ["check", "parking"])
+    assert (answer.exit_code, "'parking' is neither a folder" in answer.stderr) == (2, True)
+
+
 def test_a_folder_whose_package_is_not_installed_is_rejected_with_the_install_command(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(MANIFEST.format(name="parking"))
     with pytest.raises(TargetError, match=f"'parking' is not installed: .*pip install .*-e {tmp_path}"):

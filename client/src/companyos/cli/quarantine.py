@@ -118,7 +118,10 @@ async def _find_item(trainer: Trainer, name: str) -> QuarantineItem:
     exact = [item for item in items if name in (item.id, item.episode_id, item.snapshot_id)]
     matches = exact or [item for item in items if item.id.startswith(name)]
     if len(matches) != 1:
-        fail(f"{pluralize(len(matches), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them")
+        fail(
+            f"{pluralize(len(matches), 'item')} in quarantine match {name!r}; `companyos quarantine list` lists them",
+            USAGE_ERROR,
+        )
     return matches[0]
 
 

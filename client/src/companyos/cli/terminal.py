@@ -35,6 +35,22 @@ FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
+_USAGE_PROBLEMS = frozenset(
+    {
+        "foreign-snapshot",
+        "invalid-request",
+        "invalid-reset",
+        "invalid-step",
+        "not-found",
+        "unknown-episode",
+        "unknown-scenario",
+        "unknown-service",
+        "unknown-snapshot",
+        "unknown-task",
+    }
+)
+"""Codes of the server's errors that are caused by an argument of the command."""
+
 
 def pluralize(count: int, what: str) -> str:
     """Return a count with its noun: "1 task", "1,200 tasks"."""
@@ -137,6 +153,8 @@ def _exit_code(error: Exception) -> int | None:
         "NotADirectoryError",
         "PermissionError",
     }:
+        return USAGE_ERROR
+    if "ApiError" in names and getattr(error, "problem", None) in _USAGE_PROBLEMS:
         return USAGE_ERROR
     if names & {"EnterpriseError", "ConnectionError", "ApiError", "HTTPError", "TimeoutError"}:
         return FAILED
