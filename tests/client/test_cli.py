@@ -292,6 +292,7 @@ def test_tasks_prints_one_task(tiny_url: str) -> None:
         (["tasks", "test.tiny.2.09"], "unknown task 'test.tiny.2.09'"),
         (["tasks", "tiny", "--split", "test"], "--split cannot be combined"),
         (["tasks", "--split", "test", "--scenario", "huge"], "no tasks of scenario 'huge'"),
+        (["tasks", "--split", "test", "--chaos", "7"], "error: no tasks at chaos 7"),
         (["eval", "--policy", "noop", "--split", "test", "--seed", "1"], "--split and --seed cannot be combined"),
     ],
 )

@@ -222,6 +222,7 @@ def test_an_episode_must_be_named_if_several_are_live(commands: CommandRunner) -
         (["tasks", "--split", "test", "--scenario", "nowhere"], 2, "error: unknown-task: "),
         (["tasks", "vendor_onboarding", "--chaos", "8"], 2, "error: invalid-reset: chaos must be one of "),
         (["tasks", "export", "--out", "tasks", "--scenario", "nowhere"], 2, "error: unknown-task: "),
+        (["tasks", "export", "--out", "tasks", "--chaos", "8"], 2, "error: no tasks at chaos 8"),
     ],
 )
 def test_a_usage_error_is_one_line(commands: CommandRunner, arguments: list[str], code: int, words: str) -> None:

@@ -21,6 +21,7 @@ from companyos.cli.connection import (
     check_split,
     connect_or_start,
 )
+from companyos.cli.tasks import fail_without_tasks
 from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, check_empty_folder, fail, pluralize, report_errors
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _read(
     async def read(progress: Progress) -> tuple[list[TaskWithTools], list[ToolSpec]]:
         tasks = await read_tasks(server.url, splits, scenario=scenario, chaos=chaos, count=count, token=server.token)
         if not tasks:
-            fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
+            fail_without_tasks(scenario, () if chaos is None else (chaos,))
         bar = progress.add_task("Reading tasks", total=len(tasks))
         offered = await read_tasks_with_tools(
             server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar)

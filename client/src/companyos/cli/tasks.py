@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.padding import Padding
@@ -154,8 +154,15 @@ def read_tasks(server: Server, split: str, scenario: str | None, levels: Sequenc
     tasks = server.ask(lambda trainer: trainer.tasks(split if scenario is None else f"{split}.{scenario}"))
     selected = [task for task in tasks if not levels or task.chaos in levels]
     if not selected:
-        fail(f"no tasks of scenario {scenario!r}; `companyos tasks` lists the scenarios", USAGE_ERROR)
+        fail_without_tasks(scenario, levels)
     return selected
+
+
+def fail_without_tasks(scenario: str | None, levels: Sequence[int]) -> NoReturn:
+    """End the command because no task has this scenario and one of these chaos levels."""
+    of_scenario = "" if scenario is None else f" of scenario {scenario!r}"
+    at_levels = f" at chaos {', '.join(map(str, levels))}" if levels else ""
+    fail(f"no tasks{of_scenario}{at_levels}; `companyos tasks` lists the scenarios", USAGE_ERROR)
 
 
 def _table(listed: list[TaskInfo]) -> Table:
