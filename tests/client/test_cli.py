@@ -37,6 +37,7 @@ COMMANDS = [
     "diff",
     "db",
 ]
+DRY_RUN = ["--policy", "llm", "--model", "m-1", "--dry-run"]
 LARGEST_SEED = str(connection.LARGEST_SEED)
 
 
@@ -289,7 +290,11 @@ def test_tasks_prints_one_task(tiny_url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reported"),
     [
-        (["tasks", "test.tiny.2.09"], "unknown task 'test.tiny.2.09'"),
+        (["tasks", "test.tiny.2.09"], "unknown task 'test.tiny.2.09'; test.tiny.2 has 3 tasks, numbered from 00"),
+        (
+            ["eval", "--policy", "noop", "--task", "test.tiny.2.00", "--task", "test.tiny.2.09"],
+            "unknown task 'test.tiny.2.09'; test.tiny.2 has 3 tasks, numbered from 00",
+        ),
         (["tasks", "tiny", "--split", "test"], "--split cannot be combined"),
         (["tasks", "--split", "test", "--scenario", "huge"], "no tasks of scenario 'huge'"),
         (["tasks", "--split", "test", "--chaos", "7"], "error: no tasks at chaos 7"),
@@ -314,6 +319,51 @@ def test_eval_plays_the_tasks_of_a_split(tiny_url: str, tmp_path: Path) -> None:
     ]
     assert {(record["seed"], record["chaos"]) for record in records} == {(3, 2)}
     assert (out / "trajectories" / "test.tiny.2.00-noop.jsonl").is_file()
+
+
+def test_eval_plays_the_tasks_that_are_named_once_each_and_resumes(tiny_url: str, tmp_path: Path) -> None:
+    out, ids = tmp_path / "run", ("test.tiny.2.02", "test.tiny.2.00", "test.tiny.2.02")
+    request = ["eval", "--policy", "noop", *[word for one in ids for word in ("--task", one)], "--url", tiny_url]
+    answer = RUNNER.invoke(app, [*request, "--trials", "2", "--out", str(out)])
+    assert "2 tasks of task set 1.1.tiny" in answer.stdout, answer.stderr
+    records = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+    assert [(record["task_id"], record["chaos"], record["trial"]) for record in records] == [
+        (name, 2, trial) for name in ids[:2] for trial in (1, 2)
+    ]
+    resumed = RUNNER.invoke(app, [*request, "--task", "test.tiny.2.01", "--trials", "2", "--out", str(out), "--resume"])
+    assert "6 episodes in" in resumed.stdout, resumed.stderr
+    assert "dry run: 2 tasks of task set 1.1.tiny" in RUNNER.invoke(app, [*request, *DRY_RUN]).stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--split", "test"),
+        ("--scenario", "tiny"),
+        ("--seed", "0"),
+        ("--chaos", "2"),
+        ("--episodes", "1"),
+        ("--override", "freeze=0"),
+    ],
+)
+def test_eval_rejects_a_task_with_an_option_that_selects_others(option: str, value: str) -> None:
+    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--task", "test.tiny.2.00", option, value])
+    assert (answer.exit_code, answer.stderr) == (
+        2,
+        f"error: --task and {option} cannot be combined: a task id stands for one fixed task\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [["tasks"], ["play", "--task"], ["eval", "--policy", "noop", "--task"]], ids=" ".join
+)
+@pytest.mark.parametrize("task", ["tset.tiny.2.00", "test.tiny.9.00", "test.tiny.2", "test.tiny.2.00.1"])
+def test_a_malformed_task_id_is_a_usage_error_before_anything_starts(command: list[str], task: str) -> None:
+    answer = RUNNER.invoke(app, [*command, task])
+    form = "split.scenario.level.number, such as test.bug_escalation.3.05"
+    accepted = "the splits are train, validation, test, and the levels 0 to 8"
+    assert answer.exit_code == 2
+    assert answer.stderr == f"error: a task id has the form {form}; {accepted}; got {task!r}\n"
 
 
 def test_a_port_in_use_is_reported_before_anything_starts(tiny_url: str) -> None:

@@ -220,6 +220,17 @@ def test_an_episode_must_be_named_if_several_are_live(commands: CommandRunner) -
         (["quarantine", "show", "nobody"], 2, "error: 0 items in quarantine match 'nobody'"),
         (["tasks", "nowhere"], 2, "error: unknown-scenario: "),
         (["tasks", "--split", "test", "--scenario", "nowhere"], 2, "error: unknown-task: "),
+        (["tasks", "test.nowhere.3.05"], 2, "error: unknown task 'test.nowhere.3.05': no scenario or shift is named"),
+        (
+            ["eval", "--policy", "noop", "--task", "test.bug_escalation.7.05"],
+            2,
+            "error: unknown task 'test.bug_escalation.7.05': the level must be one of 0, 1, 2, 3, 4; got '7'",
+        ),
+        (
+            ["eval", "--policy", "noop", "--task", "test.bug_escalation.3.08"],
+            2,
+            "unknown task 'test.bug_escalation.3.08'; test.bug_escalation.3 has 8 tasks, numbered from 00",
+        ),
         (["tasks", "vendor_onboarding", "--chaos", "8"], 2, "error: invalid-reset: chaos must be one of "),
         (["tasks", "export", "--out", "tasks", "--scenario", "nowhere"], 2, "error: unknown-task: "),
         (["tasks", "export", "--out", "tasks", "--chaos", "8"], 2, "error: no tasks at chaos 8"),

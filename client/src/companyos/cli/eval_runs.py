@@ -1,10 +1,11 @@
-"""Selects and runs the episodes of `eval`: seeds of a scenario, or tasks of a split."""
+"""Selects and runs the episodes of `eval`: seeds of a scenario, tasks of a split, or tasks by their ids."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,7 +13,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from companyos.cli.connection import Server
-from companyos.cli.tasks import read_tasks
+from companyos.cli.tasks import find_tasks, read_tasks
 from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, USAGE_ERROR, fail, pluralize
 from companyos.extras import install_command
 
@@ -60,17 +61,25 @@ def split_plans(
     server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
 ) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
     """Return a title for the tasks of a split and the episode plans of a policy on them."""
+    selected = select_tasks(server, split, scenario, levels, count)
+    suffix = "".join([f", {scenario}" if scenario else "", f", {_format_levels(levels)}" if levels else ""])
+    return f"split {split}{suffix}: {_format_count(selected)}", partial(_plans_of, selected)
+
+
+def task_plans(server: Server, task_ids: Sequence[str]) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
+    """Return a title for the tasks with these ids and the episode plans of a policy on them."""
+    selected = find_tasks(server, task_ids)
+    return _format_count(selected), partial(_plans_of, selected)
+
+
+def _plans_of(tasks: list[TaskInfo], policy: str) -> list[EpisodePlan]:
     from companyos.runner import EpisodePlan
 
-    selected = select_tasks(server, split, scenario, levels, count)
+    return [EpisodePlan(scenario=task.scenario, chaos=task.chaos, policy=policy, task_id=task.id) for task in tasks]
 
-    def plans(policy: str) -> list[EpisodePlan]:
-        return [
-            EpisodePlan(scenario=task.scenario, chaos=task.chaos, policy=policy, task_id=task.id) for task in selected
-        ]
 
-    suffix = "".join([f", {scenario}" if scenario else "", f", {_format_levels(levels)}" if levels else ""])
-    return f"split {split}{suffix}: {pluralize(len(selected), 'task')} of task set {selected[0].version}", plans
+def _format_count(tasks: list[TaskInfo]) -> str:
+    return f"{pluralize(len(tasks), 'task')} of task set {tasks[0].version}"
 
 
 def select_tasks(

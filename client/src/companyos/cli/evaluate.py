@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -28,10 +28,11 @@ from companyos.cli.eval_runs import (
     check_cluster,
     play_with_progress,
     split_plans,
+    task_plans,
     with_trials,
 )
 from companyos.cli.results import cache_line, failure_lines, features_table, results_table, scorecard_table, usage_table
-from companyos.cli.tasks import SplitOption
+from companyos.cli.tasks import SplitOption, task_parts
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ def evaluate(
     ] = None,
     override: OverrideOption = None,
     split: SplitOption = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Play this task of a split, by its id. Repeat for several."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -148,7 +153,7 @@ def evaluate(
     extra_body: model_options.ExtraBodyOption = None,
     dry_run: model_options.DryRunOption = False,
 ) -> None:
-    """Play a policy on seeds S to S+N-1, or on the tasks of a split, and print its results.
+    """Play a policy on seeds S to S+N-1, or on tasks of a split, and print its results.
 
     The table shows mean return, success rate with 95 % interval, and steps. For
     models it adds tokens, time and cost.
@@ -159,6 +164,7 @@ def evaluate(
       [cyan]companyos eval --policy random -n 300 --out runs/r[/]  store the run
       [cyan]companyos eval --policy oracle --policy noop[/]        side by side
       [cyan]companyos eval --policy oracle --split test -n 40[/]   tasks of a split
+      [cyan]companyos eval --policy oracle --task test.bug_escalation.3.05[/]
       [cyan]companyos eval --policy random --trials 4[/]           four trials each
       [cyan]companyos eval --policy my_agent:MyAgent[/]            a class in my_agent.py
       [cyan]companyos eval --policy mine --url http://host:8000[/]
@@ -185,6 +191,17 @@ def evaluate(
 
     policy, imported = _find_policies(policy or [])
     overrides = parse_overrides(override)
+    _check_tasks(
+        task or (),
+        {
+            "--split": split,
+            "--scenario": scenario,
+            "--seed": seed,
+            "--chaos": chaos,
+            "--episodes": episodes,
+            "--override": override,
+        },
+    )
     _check_split(split, seed, overrides)
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
@@ -218,7 +235,9 @@ def evaluate(
         connect_or_start(url, token) as server,
     ):
         plans_of: Callable[[str], list[EpisodePlan]]
-        if split is None:
+        if task:
+            title, plans_of = task_plans(server, task)
+        elif split is None:
             seed_plans = SeedPlans(
                 scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS, overrides
             )
@@ -285,6 +304,17 @@ def _raised_in_all_episodes(played: list[PlayedEpisode]) -> bool:
 
     policies = {episode.plan.policy for episode in played}
     return bool(policies - {episode.plan.policy for episode in played if not has_policy_error(episode.record)})
+
+
+def _check_tasks(task_ids: Sequence[str], others: Mapping[str, object]) -> None:
+    """End the command if --task is malformed or combined with an option that selects other tasks."""
+    if not task_ids:
+        return
+    for option, value in others.items():
+        if value is not None:
+            fail(f"--task and {option} cannot be combined: a task id stands for one fixed task", USAGE_ERROR)
+    for task_id in task_ids:
+        task_parts(task_id)
 
 
 def _check_split(split: str | None, seed: int | None, overrides: tuple[tuple[str, float], ...]) -> None:

@@ -19,6 +19,7 @@ from companyos.cli.connection import (
     connect_or_start,
     parse_overrides,
 )
+from companyos.cli.tasks import task_parts
 from companyos.cli.terminal import FAILED, INTERRUPTED, OUT, USAGE_ERROR, fail, report_errors, sanitize
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 SCENARIO, SEED, CHAOS = "vendor_onboarding", 0, 1
 RUNS = Path("runs")
-
-_LEVELS = frozenset(map(str, range(LARGEST_CHAOS + 1)))
 
 
 def play(
@@ -69,7 +68,7 @@ def play(
     overrides = parse_overrides(override)
     check_seeds(seed or 0, 1)
     if task is not None:
-        _task_parts(task)
+        task_parts(task)
     folder = out or _free_folder()
     _check_no_run(folder)
     with report_errors(), connect_or_start(url, token) as server:
@@ -102,7 +101,7 @@ def _plan(scenario: str | None, seed: int | None, chaos: int | None, task: str |
     from companyos.runner import EpisodePlan
 
     if task is not None:
-        task_scenario, level = _task_parts(task)
+        task_scenario, level = task_parts(task)
         return EpisodePlan(scenario=task_scenario, chaos=level, policy=PERSON, task_id=task)
     return EpisodePlan(
         scenario=scenario or SCENARIO,
@@ -110,14 +109,6 @@ def _plan(scenario: str | None, seed: int | None, chaos: int | None, task: str |
         chaos=CHAOS if chaos is None else chaos,
         policy=PERSON,
     )
-
-
-def _task_parts(task: str) -> tuple[str, int]:
-    """Return the scenario and the chaos level of a task id, `split.scenario.chaos.number`."""
-    match task.split("."):
-        case [_, scenario, chaos, _] if chaos in _LEVELS:
-            return scenario, int(chaos)
-    return fail(f"a task id has the form test.bug_escalation.3.05; got {task!r}", USAGE_ERROR)
 
 
 def _free_folder() -> Path:

@@ -34,6 +34,8 @@ DEFAULT_TASKS = 20
 
 DEFAULT_BRIEFS = 3
 
+_LEVELS = frozenset(map(str, range(LARGEST_CHAOS + 1)))
+
 SplitOption = Annotated[str | None, typer.Option(metavar="SPLIT", help="Use the tasks of train, validation or test.")]
 
 
@@ -84,6 +86,8 @@ def tasks(
     """
     check_seeds(seed, count or DEFAULT_BRIEFS)
     is_task = what is not None and what.count(".") > 1
+    if what is not None and is_task:
+        task_parts(what)
     if split is not None:
         check_split(split)
     elif scenario is not None:
@@ -165,6 +169,54 @@ def fail_without_tasks(scenario: str | None, levels: Sequence[int]) -> NoReturn:
     fail(f"no tasks{of_scenario}{at_levels}; `companyos tasks` lists the scenarios", USAGE_ERROR)
 
 
+def task_parts(task_id: str) -> tuple[str, int]:
+    """Return the scenario and the chaos level of a task id, `split.scenario.level.number`, or end the command."""
+    match task_id.split("."):
+        case [split, scenario, level, _] if split in SPLITS and level in _LEVELS:
+            return scenario, int(level)
+    return fail(
+        "a task id has the form split.scenario.level.number, such as test.bug_escalation.3.05; the splits are "
+        f"{', '.join(SPLITS)}, and the levels 0 to {LARGEST_CHAOS}; got {task_id!r}",
+        USAGE_ERROR,
+    )
+
+
+def find_tasks(server: Server, task_ids: Sequence[str]) -> list[TaskInfo]:
+    """Return the tasks with these ids, each once; end the command if one does not exist."""
+    selected = list(dict.fromkeys(task_ids))
+
+    async def read(trainer: Trainer) -> list[TaskInfo]:
+        known: dict[str, TaskInfo] = {}
+        for task_id in selected:
+            if task_id not in known:
+                known |= {task.id: task for task in await _read_block(trainer, task_id)}
+        return [known[task_id] for task_id in selected]
+
+    return server.ask(read)
+
+
+async def _read_block(trainer: Trainer, task_id: str) -> list[TaskInfo]:
+    """Return the tasks of the same split, scenario and level; end the command if the task is not one of them."""
+    from companyos.errors import ApiError
+
+    try:
+        listed = await trainer.tasks(_block(task_id))
+    except ApiError as error:
+        if error.problem != "unknown-task":
+            raise
+        reason = error.message.removeprefix("unknown-task: split: ")
+        fail(f"unknown task {task_id!r}: {reason}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
+    if task_id not in [task.id for task in listed]:
+        accepted = f"{_block(task_id)} has {pluralize(len(listed), 'task')}, numbered from 00"
+        fail(f"unknown task {task_id!r}; {accepted}", USAGE_ERROR)
+    return listed
+
+
+def _block(task_id: str) -> str:
+    """Return the split, the scenario and the level of a task, joined as in its id."""
+    return task_id.rpartition(".")[0]
+
+
 def _table(listed: list[TaskInfo]) -> Table:
     table = plain_table()
     table.add_column("index", justify="right", style="dim")
@@ -186,12 +238,8 @@ def _table(listed: list[TaskInfo]) -> Table:
 
 def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
     async def read(trainer: Trainer) -> TaskInfo:
-        name, _, _copy = task_id.rpartition(".")
-        listed = await trainer.tasks(name)
-        ids = [task.id for task in listed]
-        if task_id not in ids:
-            fail(f"unknown task {task_id!r}; `companyos tasks --split test` lists tasks", USAGE_ERROR)
-        return await trainer.task(name, ids.index(task_id))
+        ids = [task.id for task in await _read_block(trainer, task_id)]
+        return await trainer.task(_block(task_id), ids.index(task_id))
 
     task = server.ask(read)
     if as_json:
