@@ -248,6 +248,24 @@ def test_other_commands_send_the_token_too(commands: CommandRunner, tmp_path: Pa
     assert len(list((tmp_path / "run" / "evidence").iterdir())) == 2
 
 
+def test_eval_plays_every_scenario_that_is_named(commands: CommandRunner, tmp_path: Path) -> None:
+    names = ["vendor_onboarding", "bug_escalation"]
+    scenarios = [word for name in [*names, names[0]] for word in ("--scenario", name)]
+
+    def played(*options: str) -> list[tuple[str, int, int]]:
+        out = tmp_path / options[0]
+        title = commands.run("eval", "--policy", "noop", *scenarios, "--out", str(out), *options).splitlines()[0]
+        assert ", ".join(names) in title
+        lines = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+        return [(line["scenario"], line["chaos"], line["seed"]) for line in lines]
+
+    assert played("-n", "2", "--seed", "4", "--chaos", "0") == [(name, 0, seed) for seed in (4, 5) for name in names]
+    of_split = played("--split", "test", "-n", "4", "--chaos", "0", "--chaos", "1")
+    assert sorted((name, level) for name, level, _ in of_split) == [
+        (name, level) for name in sorted(names) for level in (0, 1)
+    ]
+
+
 def test_an_unreachable_server_is_reported_with_a_hint() -> None:
     answer = RUNNER.invoke(app, ["episodes", "--url", "127.0.0.1:9"])
     assert answer.exit_code == 1

@@ -1,4 +1,4 @@
-"""Selects and runs the episodes of `eval`: seeds of a scenario, tasks of a split, or tasks by their ids."""
+"""Selects and runs the episodes of `eval`: seeds of scenarios, tasks of a split, or tasks by their ids."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SeedPlans:
-    """Seeds of one scenario at several chaos levels."""
+    """Seeds of one or more scenarios at several chaos levels."""
 
-    scenario: str
+    scenarios: tuple[str, ...]
     levels: tuple[int, ...]
     first: int
     count: int
@@ -39,17 +40,18 @@ class SeedPlans:
         """Title of the results."""
         overrides = "".join(f", {name}={rate:g}" for name, rate in self.overrides)
         seeds = f"seeds {self.first} to {self.first + self.count - 1}" if self.count > 1 else f"seed {self.first}"
-        return f"{self.scenario}, {_format_levels(self.levels)}{overrides}, {seeds}"
+        return f"{', '.join(self.scenarios)}, {_format_levels(self.levels)}{overrides}, {seeds}"
 
     def plans(self, policy: str) -> list[EpisodePlan]:
-        """Return one plan for each seed and level."""
+        """Return one plan for each scenario, seed and level; the scenario varies fastest."""
         from companyos.runner import EpisodePlan
 
         seeds = range(self.first, self.first + self.count)
         return [
-            EpisodePlan(scenario=self.scenario, seed=seed, chaos=level, policy=policy, chaos_overrides=self.overrides)
+            EpisodePlan(scenario=scenario, seed=seed, chaos=level, policy=policy, chaos_overrides=self.overrides)
             for level in self.levels
             for seed in seeds
+            for scenario in self.scenarios
         ]
 
 
@@ -58,12 +60,12 @@ def _format_levels(levels: tuple[int, ...]) -> str:
 
 
 def split_plans(
-    server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
+    server: Server, split: str, scenarios: tuple[str, ...], levels: tuple[int, ...], count: int | None
 ) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
     """Return a title for the tasks of a split and the episode plans of a policy on them."""
-    selected = select_tasks(server, split, scenario, levels, count)
-    suffix = "".join([f", {scenario}" if scenario else "", f", {_format_levels(levels)}" if levels else ""])
-    return f"split {split}{suffix}: {_format_count(selected)}", partial(_plans_of, selected)
+    selected = select_tasks(server, split, scenarios, levels, count)
+    title = ", ".join([f"split {split}", *scenarios, *([_format_levels(levels)] if levels else [])])
+    return f"{title}: {_format_count(selected)}", partial(_plans_of, selected)
 
 
 def task_plans(server: Server, task_ids: Sequence[str]) -> tuple[str, Callable[[str], list[EpisodePlan]]]:
@@ -83,10 +85,12 @@ def _format_count(tasks: list[TaskInfo]) -> str:
 
 
 def select_tasks(
-    server: Server, split: str, scenario: str | None, levels: tuple[int, ...], count: int | None
+    server: Server, split: str, scenarios: tuple[str, ...], levels: tuple[int, ...], count: int | None
 ) -> list[TaskInfo]:
-    """Return the tasks of a split, or `count` of them."""
-    selected = read_tasks(server, split, scenario, levels)
+    """Return the tasks of a split, all or of these scenarios, or `count` of them."""
+    by_scenario = [read_tasks(server, split, scenario, levels) for scenario in scenarios or (None,)]
+    alternating = chain.from_iterable(zip_longest(*by_scenario))
+    selected = [task for task in alternating if task is not None]
     return selected if count is None else balanced_sample(selected, count)
 
 

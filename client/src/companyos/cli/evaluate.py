@@ -52,12 +52,18 @@ def evaluate(
         typer.Option(help="Policy to evaluate, by name or as MODULE:CLASS. Repeat to compare several."),
     ] = None,
     scenario: Annotated[
-        str | None, typer.Option(help="Scenario to play. Default: vendor_onboarding, or all scenarios of a split.")
+        list[str] | None,
+        typer.Option(
+            help="Scenario to play. Repeat for several. Default: vendor_onboarding, or all scenarios of a split."
+        ),
     ] = None,
     episodes: Annotated[
         int | None,
         typer.Option(
-            "--episodes", "-n", min=1, help="Number of episodes N. Default: 10 seeds, or all tasks of a split."
+            "--episodes",
+            "-n",
+            min=1,
+            help="Number N of seeds per scenario and level, or of tasks of a split. Default: 10 seeds, or all tasks.",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="First seed S. Default: 0.")] = None,
@@ -228,7 +234,7 @@ def evaluate(
     if max_cost is not None and price_in is None:
         fail("--max-cost needs --price-in and --price-out", USAGE_ERROR)
     check_cluster(cluster, workers=workers, url=url, dry_run=dry_run, imports_policies=bool(imported))
-    levels = tuple(sorted(set(chaos or ())))
+    scenarios, levels = tuple(dict.fromkeys(scenario or ())), tuple(sorted(set(chaos or ())))
     with (
         report_errors(),
         model.select_policies(policy, llm_options) as selection,
@@ -239,11 +245,11 @@ def evaluate(
             title, plans_of = task_plans(server, task)
         elif split is None:
             seed_plans = SeedPlans(
-                scenario or "vendor_onboarding", levels or (1,), seed or 0, episodes or SEEDS, overrides
+                scenarios or ("vendor_onboarding",), levels or (1,), seed or 0, episodes or SEEDS, overrides
             )
             title, plans_of = seed_plans.title, seed_plans.plans
         else:
-            title, plans_of = split_plans(server, split, scenario, levels, episodes)
+            title, plans_of = split_plans(server, split, scenarios, levels, episodes)
         plans = [plan for name in selection.names(policy) for plan in with_trials(plans_of(name), trials)]
         player = server if cluster is None else RayCluster(cluster, workers)
         played, stop = play_with_progress(

@@ -138,7 +138,7 @@ def _check(server: Server, folder: Path, scratch: Path, public_keys: Sequence[st
     except ArchiveError as error:
         return [str(error)]
     track, lines = TRACKS[card.track], [*read_audit_lines(run)]
-    tasks = select_tasks(server, SPLIT, track.scenario, track.levels, track.tasks)
+    tasks = select_tasks(server, SPLIT, (track.scenario,) if track.scenario else (), track.levels, track.tasks)
     if faults := [*check_run(run, card, tasks, lines)]:
         return faults
     has_evidence = (run / EVIDENCE).is_dir()
