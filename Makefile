@@ -51,7 +51,7 @@ TEST_ALL := not e2e and not slow and not load and not browser and not ray and no
 # Many tests wait for processes and sockets: one worker more than cores, at most four.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
-.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs fresh-clone-check wheels release-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs regenerate submissions fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -158,6 +158,9 @@ baselines: $(STAMP) ## Play the scripted policies on the test split and write re
 leaderboard: $(STAMP) ## Write results/leaderboard.html and .md from the submissions in results/leaderboard
 	@$(BIN)/companyos leaderboard results/leaderboard --out results/leaderboard.html --out results/leaderboard.md
 
+submissions: $(STAMP) ## Play the scripted policies again and replace their submissions (ARGS="single/oracle")
+	@$(BIN)/python -m verification.benchmarks.leaderboard $(ARGS)
+
 validate: $(STAMP) ## Validate the environment with OpenEnv's validator and additional graders (ARGS="static url graders")
 	@$(BIN)/python -m verification.openenv $(ARGS)
 
@@ -166,6 +169,10 @@ space: $(STAMP) ## Write build/space, the folder for `openenv validate`, `openen
 
 tasks: $(STAMP) ## Print statistics of the task set and search for duplicate instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.tasks $(ARGS)
+
+regenerate: docs ## Write all files that are generated from tools and tasks (ARGS="--scenario NAME" if only one has changed)
+	@$(BIN)/python -m verification.openenv.record
+	@$(BIN)/python -m verification.recorded_episodes --write $(ARGS)
 
 docs: $(STAMP) ## Generate docs/scenarios.md and docs/tools.md from the code
 	@$(BIN)/python -m verification.reference docs

@@ -262,7 +262,7 @@ def test_the_published_pages_match_the_submissions(tmp_path: Path, page: str) ->
     results = tmp_path / "results"
     results.mkdir()
     (results / "leaderboard").symlink_to(ROOT / "results" / "leaderboard")
-    assert written(results / "leaderboard", page) == (ROOT / "results" / page).read_text()
+    assert written(results / "leaderboard", page) == (ROOT / "results" / page).read_text(), "run `make leaderboard`"
 
 
 @pytest.mark.parametrize(

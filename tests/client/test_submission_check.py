@@ -20,6 +20,7 @@ from companyos.enterprise import Enterprise
 from companyos.leaderboard.archive import pack
 from companyos.leaderboard.tracks import TRACKS, Track
 from companyos.signed_evidence import EvidenceSigner, canonical_json
+from companyos_gateway.tasks.task_set import TASK_SET_REVISION
 from tests.client.test_leaderboard import a_card
 
 pytestmark = pytest.mark.integration
@@ -190,7 +191,7 @@ ALTERED: dict[str, tuple[Alter, str]] = {
     ),
     "no task": (edit_line(2, task_id=None), "episodes.jsonl:2: task_id must be a task of the track; got None"),
     "another level": (edit_line(2, chaos=0), "episodes.jsonl:2: chaos must be 1; got 0"),
-    "another task set": (edit_line(3, task_set="1.0"), "episodes.jsonl:3: task_set must be '2."),
+    "another task set": (edit_line(3, task_set="1.0"), f"episodes.jsonl:3: task_set must be '{TASK_SET_REVISION}."),
     "two policies": (edit_line(2, policy="oracle"), "episodes.jsonl:2: policy must be 'worker2'; got 'oracle'"),
     "path as policy": (
         in_turn(*(edit_line(number, policy="../x") for number in (1, 2, 3))),

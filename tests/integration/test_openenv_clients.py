@@ -17,6 +17,8 @@ from companyos.client import CompanyOSEnv
 from companyos.contract import CallToolAction, CompanyOSObservation
 from verification.openenv.manifest import MANIFEST, ROOT
 
+READ = "ticketdesk_list_tickets"
+
 
 @pytest.fixture
 def discovery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -32,9 +34,8 @@ async def test_the_mcp_client_calls_tools_of_the_episode_that_it_reset(up: str) 
     async with env:
         first = await env.reset(seed=3, chaos=0, episode_id="by-mcp")
         assert first.reward == 0.0
-        declared = yaml.safe_load(MANIFEST.read_text())["validation"]["capabilities"]["declared_tools"]
-        assert sorted(tool.name for tool in await env.list_tools()) == declared, "python -m verification.openenv.record"
-        assert (await env.call_tool("ticketdesk_list_tickets"))["items"]
+        assert READ in {tool.name for tool in await env.list_tools()}
+        assert (await env.call_tool(READ))["items"]
         step = await env.step(CallToolAction(tool_name="wait", arguments={"minutes": 5}))
         assert isinstance(step.reward, float)
         state = await env.state()
@@ -44,7 +45,7 @@ async def test_the_mcp_client_calls_tools_of_the_episode_that_it_reset(up: str) 
 def test_the_mcp_client_works_without_async_too(up: str) -> None:
     with MCPToolClient(base_url=up).sync() as env:
         env.reset(seed=3)
-        assert env.call_tool("ticketdesk_list_tickets")["items"]
+        assert env.call_tool(READ)["items"]
         assert env.state().step_count == 1
 
 
@@ -64,7 +65,7 @@ def test_autoenv_plays_on_a_running_server(up: str) -> None:
     assert found.get_observation_class() is CompanyOSObservation
     with AutoEnv.from_env("companyos", base_url=up).sync() as env:
         assert env.reset(seed=3, chaos=0).observation.brief
-        action = AutoAction.from_env("companyos")(tool_name="ticketdesk_list_tickets", arguments={})
+        action = AutoAction.from_env("companyos")(tool_name=READ, arguments={})
         assert env.step(action).observation.result["items"]
         other = env.new_session()
         other.reset(seed=4)
@@ -74,4 +75,4 @@ def test_autoenv_plays_on_a_running_server(up: str) -> None:
 def test_the_oracle_of_the_manifest_reaches_the_maximum_reward(up: str) -> None:
     oracle = yaml.safe_load(MANIFEST.read_text())["validation"]["capabilities"]["oracle"]["location"]
     output = subprocess.run([sys.executable, ROOT / oracle, up], capture_output=True, text=True, check=False)
-    assert (output.returncode, output.stdout) == (0, "reward 1, done True\n"), "python -m verification.openenv.record"
+    assert (output.returncode, output.stdout) == (0, "reward 1, done True\n"), "run `make regenerate`"

@@ -29,7 +29,7 @@ def check_versions(root: Path, wheels: list[Path]) -> str:
         raise CommandError(f"versions differ: {', '.join(f'{name} {version}' for name, version in found.items())}")
     declared = yaml.safe_load((root / "openenv.yaml").read_text())["validation"]["task_distribution"]["dataset_version"]
     if declared != (task_set := TaskSet(catalogue()).version):
-        raise CommandError(f"openenv.yaml has task set {declared}, the gateway {task_set}")
+        raise CommandError(f"openenv.yaml has task set {declared}, the gateway {task_set}; run `make regenerate`")
     unreleased = _UNRELEASED.search(changelog)
     note = "; the changelog has unreleased changes" if unreleased and unreleased[1].strip() else ""
     return f"version {found['openenv.yaml']}, task set {task_set}{note}"

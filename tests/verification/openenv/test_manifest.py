@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +20,14 @@ from companyos_gateway.evaluation import Standing
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.tasks import TaskSet
 from tests.architecture.sources import ROOT
+from tests.scenarios.engine import open_engine
 from verification.openenv.manifest import MANIFEST, canaries, manifest, runtime_plan
 from verification.openenv.package import TOP_LEVEL_FILES, assemble
 
 TEXT: dict[str, Any] = yaml.safe_load(MANIFEST.read_text())
 SUCCEEDED = Standing(potential=0.0, damage=(), rejections=0)
 OUT_OF_RANGE = replace(SUCCEEDED, potential=-1000.0)
-REGENERATE_COMMAND = "python -m verification.openenv.record"
+REMEDY = "run `make regenerate`"
 
 
 def test_the_validator_accepts_the_assembled_package(tmp_path: Any) -> None:
@@ -57,7 +59,13 @@ def test_the_manifest_of_the_client_equals_the_main_manifest() -> None:
 
 def test_the_declared_tasks_are_those_of_the_task_set() -> None:
     found = {split.name.value: split.num_tasks for split in TaskSet(catalogue()).splits()}
-    assert manifest().capabilities.declared_task_count == found, REGENERATE_COMMAND
+    assert manifest().capabilities.declared_task_count == found, REMEDY
+
+
+async def test_the_declared_tools_are_those_of_the_services(tmp_path: Path) -> None:
+    async with open_engine(tmp_path) as engine:
+        found = sorted(tool.name for tool in engine.tools(None))
+    assert TEXT["validation"]["capabilities"]["declared_tools"] == found, REMEDY
 
 
 def test_the_declared_rewards_are_those_of_the_unit_scale() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -74,8 +75,9 @@ def test_a_wheel_of_another_version_is_rejected(clone: Path) -> None:
 
 
 def test_a_manifest_with_another_task_set_is_rejected(clone: Path) -> None:
-    replace_in(clone / "openenv.yaml", 'dataset_version: "2.', 'dataset_version: "1.')
-    with pytest.raises(CommandError, match=r"openenv.yaml has task set 1\..*, the gateway 2\."):
+    version = TaskSet(catalogue()).version
+    replace_in(clone / "openenv.yaml", f'dataset_version: "{version}"', 'dataset_version: "1.2.3"')
+    with pytest.raises(CommandError, match=rf"openenv.yaml has task set 1.2.3, the gateway {re.escape(version)}; run"):
         check_versions(clone, [WHEEL])
 
 
