@@ -40,6 +40,9 @@ class EngineMetrics:
         """Return a context manager that measures an operation of the trainer, on an episode if it is known already."""
         return OperationMeasurement(self, operation, episode)
 
+    def record_step(self, episode: Episode, number: int, milliseconds: float) -> None:
+        """Record a committed step; by default, does nothing."""
+
     def record_screenshot(self, episode: Episode, png: bytes) -> None:
         """Record a new screenshot of an episode's window; by default, does nothing."""
 
@@ -47,10 +50,12 @@ class EngineMetrics:
 class StepMeasurement:
     """Measures one step."""
 
-    __slots__ = ("_began_at", "_metrics", "_op", "_span", "_tool", "outcome")
+    __slots__ = ("_began_at", "_episode", "_metrics", "_number", "_op", "_span", "_tool", "outcome")
 
     def __init__(self, metrics: EngineMetrics, episode: Episode, number: int, tool: str) -> None:
         self._metrics = metrics
+        self._episode = episode
+        self._number = number
         self._op = OperationScope(episode.internal_id, episode.epoch, number)
         self._tool = tool
         self._span: Span | None = None
@@ -66,7 +71,8 @@ class StepMeasurement:
 
     def __exit__(self, *error: object) -> None:
         metrics, outcome = self._metrics, self.outcome
-        metrics.step_latency.observe(time.perf_counter() - self._began_at)
+        duration_s = time.perf_counter() - self._began_at
+        metrics.step_latency.observe(duration_s)
         if outcome is not None:
             metrics.steps[outcome] += 1
         if self._span is not None:
@@ -75,6 +81,8 @@ class StepMeasurement:
                 self._span.fail(INFRA_ERROR)
             self._span.__exit__(*error)
         self._op.__exit__()
+        if error[0] is None:
+            metrics.record_step(self._episode, self._number, 1000 * duration_s)
 
 
 class OperationMeasurement:

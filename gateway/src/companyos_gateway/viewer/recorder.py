@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.metrics import EngineMetrics, StepMeasurement
+from companyos_gateway.engine.metrics import EngineMetrics
 from companyos_gateway.viewer.episode_source import EpisodeSource, episode_key
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.notifier import EpisodeNotifier
@@ -21,10 +19,6 @@ class ViewerRecorder(EngineMetrics):
         self.notifier = EpisodeNotifier()
         self.finished: FinishedEpisodes | None = None
         self._times: dict[str, StepTimes] = {}
-
-    def measure_step(self, episode: Episode, number: int, tool: str) -> StepMeasurement:
-        """Return a context manager that measures and records a step."""
-        return _RecordedStep(self, episode, number, tool)
 
     def source(self, episode: Episode) -> EpisodeSource:
         """Return the current state of an episode for the viewer."""
@@ -62,25 +56,3 @@ class ViewerRecorder(EngineMetrics):
 
     def _times_of(self, episode: Episode) -> StepTimes:
         return self._times.setdefault(episode.internal_id, StepTimes())
-
-
-class _RecordedStep(StepMeasurement):
-    """Context manager that records a step on success."""
-
-    __slots__ = ("_episode", "_number", "_recorder", "_since")
-
-    def __init__(self, metrics: ViewerRecorder, episode: Episode, number: int, tool: str) -> None:
-        super().__init__(metrics, episode, number, tool)
-        self._recorder = metrics
-        self._episode = episode
-        self._number = number
-
-    def __enter__(self) -> StepMeasurement:
-        self._since = time.perf_counter()
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        if error[0] is None:
-            milliseconds = 1000 * (time.perf_counter() - self._since)
-            self._recorder.record_step(self._episode, self._number, milliseconds)
