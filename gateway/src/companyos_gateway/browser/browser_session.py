@@ -7,33 +7,19 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from companyos_gateway.browser.app_urls import DESK
 from companyos_gateway.engine.browser_tools import FREE_ACTIONS_PER_STEP
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS, Episode
 from companyos_gateway.engine.errors import EpisodeQueueFullError, StepConflictError
-from companyos_gateway.engine.observations import StepObservation
-from companyos_shared.streams import canonical_json
+from companyos_gateway.engine.progress import LastStep
 
 if TYPE_CHECKING:
     from companyos_gateway.browser.window import Window
 
-DESK: Final = "/"
 _FORM_MARKER = "/-/"
 """Part of every form address. Such an address cannot be opened again."""
-
-
-@dataclass(frozen=True, slots=True)
-class SubmittedAction:
-    """The last action that sent a form, kept for retries."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-    observation: StepObservation
-
-    def matches(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Return whether an action is the same as this one."""
-        return canonical_json([tool, arguments]) == canonical_json([self.tool, self.arguments])
 
 
 @dataclass(slots=True)
@@ -46,7 +32,8 @@ class WindowSession:
     window: Window | None = None
     failures: int = 0
     """Consecutive failures of the browser."""
-    submitted: SubmittedAction | None = None
+    submitted: LastStep | None = None
+    """The last action that sent a form, stored for repeated requests."""
     used_at: float = field(default_factory=time.monotonic)
     waiting: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -79,7 +66,7 @@ class WindowSession:
 
     def find_repeat(
         self, episode: Episode, tool: str, arguments: Mapping[str, Any], number: int | None
-    ) -> SubmittedAction | None:
+    ) -> LastStep | None:
         """Return the submitted action if the request repeats its step number, else None.
 
         Free actions have no step number. Raises StepConflictError (409) for any other step or action, so that no form
@@ -89,7 +76,7 @@ class WindowSession:
             return None
         if number != episode.step or self.submitted is None or self.submitted.observation.step != number:
             raise StepConflictError(f"step must be {episode.step + 1}; got {number}")
-        if not self.submitted.matches(tool, arguments):
+        if not self.submitted.is_same(tool, arguments):
             raise StepConflictError(f"Step {number} had a different action.")
         return self.submitted
 

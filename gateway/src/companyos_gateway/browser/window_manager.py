@@ -19,7 +19,7 @@ from openenv.core.env_server.types import Observation
 
 from companyos.contract import Modality, Screenshot
 from companyos_gateway.browser.asgi_client import AppForEpisode, AsgiClient
-from companyos_gateway.browser.browser_session import SubmittedAction, WindowSession
+from companyos_gateway.browser.browser_session import WindowSession
 from companyos_gateway.browser.errors import BROWSER_RESTARTED, ActionRejectedError, WindowError, missing_extra_error
 from companyos_gateway.engine.browser_tools import is_browser_tool
 from companyos_gateway.engine.engine import EpisodeEngine
@@ -33,6 +33,7 @@ from companyos_gateway.engine.errors import (
 )
 from companyos_gateway.engine.metrics import EngineMetrics
 from companyos_gateway.engine.observations import StepObservation
+from companyos_gateway.engine.progress import LastStep
 from companyos_gateway.engine.toolbox import InvalidArgumentsError
 from companyos_gateway.settings import Settings
 from companyos_shared.wire.problem import ProblemBody
@@ -171,7 +172,7 @@ class WindowManager:
         except WindowError as failure:
             problem, failed = BROWSER_RESTARTED, failure
         if window.steps:
-            session.submitted = SubmittedAction(tool, arguments, window.steps[-1])
+            session.submitted = LastStep(tool, arguments, window.steps[-1])
             if failed is not None:
                 await session.close_window()
             return await self._with_screenshot(episode, session, session.submitted.observation)
