@@ -15,6 +15,7 @@ from companyos.contract import Modality, ResetOptions
 from companyos.signed_evidence import EvidenceSigner
 from companyos_gateway.browser.window_manager import WindowManager
 from companyos_gateway.chaos import levels, profile_for
+from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.episode_files import EpisodeFiles
@@ -172,10 +173,7 @@ class GatewayRuntime:
 
     def run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run a background task that is cancelled when the runtime stops."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        return task
+        return start_task(self._background, work)
 
     def detach(self, episode: Episode, holder: object) -> None:
         """Detach an episode from its connection, which it outlives by at most `detached_limit_s`."""

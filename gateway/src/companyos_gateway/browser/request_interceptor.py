@@ -14,6 +14,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from companyos_gateway.browser.app_urls import AppUrls
 from companyos_gateway.browser.asgi_client import AppResponse
+from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.observations import StepObservation
 
 Fetch = Callable[[str, str, bytes], Awaitable[AppResponse]]
@@ -79,9 +80,7 @@ class RequestInterceptor:
         self._document_url = event["frame"]["url"].partition("#")[0]
 
     def _on_request(self, paused: dict[str, Any]) -> None:
-        task = asyncio.get_running_loop().create_task(self._fulfill(paused))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        start_task(self._tasks, self._fulfill(paused))
 
     async def _fulfill(self, paused: dict[str, Any]) -> None:
         page = await self._respond(paused)

@@ -22,6 +22,7 @@ from companyos_gateway.browser.asgi_client import AppForEpisode, AsgiClient
 from companyos_gateway.browser.browser_session import WindowSession
 from companyos_gateway.browser.errors import BROWSER_RESTARTED, ActionRejectedError, WindowError, missing_extra_error
 from companyos_gateway.engine.browser_tools import is_browser_tool
+from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import (
@@ -118,10 +119,7 @@ class WindowManager:
         BrowserMissingError (409), WindowLimitError (429) or BrowserUnavailableError (503). Failed actions
         do not count as free actions.
         """
-        task = asyncio.get_running_loop().create_task(self._act(episode, tool, arguments, number))
-        self._actions.add(task)
-        task.add_done_callback(self._actions.discard)
-        return await asyncio.shield(task)
+        return await asyncio.shield(start_task(self._actions, self._act(episode, tool, arguments, number)))
 
     async def render_png(self, episode: Episode, html: str) -> bytes:
         """Return a PNG of the episode's window, or of the HTML page if the episode has no window.

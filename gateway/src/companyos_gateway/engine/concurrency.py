@@ -1,4 +1,4 @@
-"""Concurrency control: a limit of concurrent steps per service, and a read-write lock.
+"""Concurrency control: tasks in progress, a limit of concurrent steps per service, and a read-write lock.
 
 Steps above a service's limit wait in order, before they are journaled and before their deadline starts, so a burst is
 slow but loses no step.
@@ -7,13 +7,24 @@ slow but loses no step.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from companyos_gateway.engine.errors import ServicesUnavailableError
 
+T = TypeVar("T")
+
 MAX_CONCURRENT_STEPS = 16
 QUEUE_TIMEOUT_S = 10.0
+
+
+def start_task(tasks: set[asyncio.Task[T]], work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Start a task that is in `tasks` until it is done."""
+    task = asyncio.get_running_loop().create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task
 
 
 class ConcurrencyLimiter:

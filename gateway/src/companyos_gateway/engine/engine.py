@@ -14,6 +14,7 @@ from openenv.core.env_server.mcp_types import ToolErrorType
 from companyos.contract import Modality, Outcome, ResetOptions, Toolset
 from companyos_gateway.engine.argument_errors import describe_unknown_tool
 from companyos_gateway.engine.browser_tools import BROWSER_TOOLS, NO_FREE_ACTIONS_LEFT, is_browser_tool
+from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import (
     EpisodeClosedError,
@@ -126,10 +127,7 @@ class EpisodeEngine:
         StorageFullError (507) if no step is taken.
         """
         self.prefetcher.record_request()
-        step_task = asyncio.get_running_loop().create_task(self._step(episode, tool_name, arguments, number))
-        self._step_tasks.add(step_task)
-        step_task.add_done_callback(self._step_tasks.discard)
-        return await asyncio.shield(step_task)
+        return await asyncio.shield(start_task(self._step_tasks, self._step(episode, tool_name, arguments, number)))
 
     async def _step(
         self, episode: Episode, tool_name: str, arguments: dict[str, Any], number: int | None

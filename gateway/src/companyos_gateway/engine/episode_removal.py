@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.drop_queue import DropQueue
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.episode_files import EpisodeFiles
@@ -47,7 +48,7 @@ class EpisodeRemover:
         except OSError as error:
             _log.error("failed to mark the episode %s as ended; it is kept: %s", episode.internal_id, error)
             return
-        _start(self._ending, self._end(episode))
+        start_task(self._ending, self._end(episode))
 
     def drop(self, internal_id: str, services: Collection[str]) -> None:
         """Drop an episode that is marked as ended in these services, then remove its files."""
@@ -75,7 +76,7 @@ class EpisodeRemover:
         async with episode.lock:
             self.drop(episode.internal_id, episode.progress.touched)
         if self.on_end is not None:
-            _start(self._after_end, self.on_end())
+            start_task(self._after_end, self.on_end())
 
     def _confirm(self, service: str, internal_id: str) -> None:
         services = self._unconfirmed[internal_id]
@@ -83,12 +84,6 @@ class EpisodeRemover:
         if not services:
             del self._unconfirmed[internal_id]
             self._files.delete_ended(internal_id)
-
-
-def _start(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
 
 
 def control_context(episode: str, epoch: int, source: str) -> CallContext:
