@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastapi.responses import Response
@@ -73,7 +73,7 @@ class RuntimeCollector(Collector):
             engine = runtime.engine()
         except ServicesUnavailableError:
             return
-        yield from _services(engine.service_clients.clients.values())
+        yield from _services(engine.service_clients.clients)
         yield from _episodes(engine.store)
         yield _gauge("snapshots", "Stored snapshots.", len(runtime.snapshots()))
         yield _gauge("windows_open", "Open browser windows.", runtime.window_manager.open_count)
@@ -105,14 +105,8 @@ class RuntimeCollector(Collector):
 
 
 def _recorded(metrics: EngineMetrics) -> Iterator[Metric]:
-    steps = CounterMetricFamily("companyos_steps", "Steps, by outcome.", labels=["outcome"])
-    for outcome, count in metrics.steps.items():
-        steps.add_metric([outcome], count)
-    yield steps
-    faults = CounterMetricFamily("companyos_planned_faults", "Injected faults, by kind.", labels=["kind"])
-    for kind, count in metrics.planned_faults.items():
-        faults.add_metric([kind], count)
-    yield faults
+    yield _counter("steps", "Steps, by outcome.", "outcome", metrics.steps)
+    yield _counter("planned_faults", "Injected faults, by kind.", "kind", metrics.planned_faults)
     operations = CounterMetricFamily(
         "companyos_operations", "Resets, snapshots and similar operations, by result.", labels=["operation", "result"]
     )
@@ -123,18 +117,12 @@ def _recorded(metrics: EngineMetrics) -> Iterator[Metric]:
     yield _histogram("operation_seconds", "Duration of operations in seconds.", "operation", metrics.control_latency)
 
 
-def _services(clients: Iterable[ServiceClient]) -> Iterator[Metric]:
-    resends = CounterMetricFamily("companyos_service_resends", "Service calls that were resent.", labels=["service"])
-    faults = CounterMetricFamily(
-        "companyos_service_faults", "Service calls that failed without an injected fault.", labels=["service"]
-    )
-    latencies: dict[str, LatencyHistogram] = {}
-    for client in clients:
-        resends.add_metric([client.name], client.resends)
-        faults.add_metric([client.name], client.faults)
-        latencies[client.name] = client.latency
-    yield resends
-    yield faults
+def _services(clients: Mapping[str, ServiceClient]) -> Iterator[Metric]:
+    resends = {name: client.resends for name, client in clients.items()}
+    faults = {name: client.faults for name, client in clients.items()}
+    latencies = {name: client.latency for name, client in clients.items()}
+    yield _counter("service_resends", "Service calls that were resent.", "service", resends)
+    yield _counter("service_faults", "Service calls that failed without an injected fault.", "service", faults)
     yield _histogram(
         "service_call_seconds", "Duration of service calls in seconds, including resends.", "service", latencies
     )
@@ -145,10 +133,8 @@ def _episodes(store: EpisodeStore) -> Iterator[Metric]:
     detached = sum(episode.detached_at is not None for episode in store)
     yield _gauge("episodes_detached", "Live episodes without a connection.", detached)
     yield _gauge("episodes_being_freed", "Episodes that are being removed from the services.", len(store.remover))
-    ended = CounterMetricFamily("companyos_episodes_ended", "Finished episodes, by outcome.", labels=["outcome"])
-    for outcome, count in store.outcomes.items():
-        ended.add_metric([outcome.value], count)
-    yield ended
+    ended = {outcome.value: count for outcome, count in store.outcomes.items()}
+    yield _counter("episodes_ended", "Finished episodes, by outcome.", "outcome", ended)
 
 
 def _folders(data_dir: Path | None, engine: EpisodeEngine) -> dict[str, int]:
@@ -161,6 +147,13 @@ def _folders(data_dir: Path | None, engine: EpisodeEngine) -> dict[str, int]:
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"companyos_{name}", text, value)
+
+
+def _counter(name: str, text: str, label: str, counts: Mapping[str, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(f"companyos_{name}", text, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([value], count)
+    return family
 
 
 def _histogram(name: str, text: str, label: str, latencies: dict[str, LatencyHistogram]) -> HistogramMetricFamily:
