@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from companyos_gateway.engine.errors import RateLimitedError
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_body_page, problem_response_of
 from companyos_gateway.middleware.json_rpc import (
+    MCP_PATH,
     JsonRpcRequestError,
     check_id,
     check_params,
@@ -32,9 +33,6 @@ from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJsonError
 JSON_SCOPE_KEY = "companyos.json"
 BODY_SCOPE_KEY = "companyos.body"
 """Key of the raw body of a form."""
-
-MCP_PATH = "/mcp"
-"""OpenEnv's own MCP route, which supports the requests for tools but not the handshake."""
 
 BODY_DEADLINE_S = 10.0
 
@@ -138,12 +136,8 @@ def _carried_rpc(body: dict[str, Any]) -> dict[str, Any]:
 def _error_message(path: str, error: MalformedJsonError) -> str:
     text = f"{error.code}: {error}"
     if path == MCP_PATH:
-        return orjson.dumps(_rpc_error(text)).decode()
+        return orjson.dumps(JsonRpcRequestError({}, JsonRpcErrorCode.PARSE_ERROR, text).reply).decode()
     return orjson.dumps({"type": "error", "data": {"message": text, "code": WSErrorCode.INVALID_JSON}}).decode()
-
-
-def _rpc_error(text: str) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": None, "error": {"code": JsonRpcErrorCode.PARSE_ERROR.value, "message": text}}
 
 
 def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Response:
@@ -151,7 +145,7 @@ def body_error_response(path: str, body: bytes, error: MalformedJsonError) -> Re
     headers = {PROBLEM_HEADER: error.code} | ({"Connection": "close"} if error.code in _UNREAD else {})
     text, status = f"{error.code}: {error}", _STATUS.get(error.code, _UNPROCESSABLE)
     if path == MCP_PATH:
-        return JSONResponse(_rpc_error(text), headers=headers)
+        return JSONResponse(JsonRpcRequestError({}, JsonRpcErrorCode.PARSE_ERROR, text).reply, headers=headers)
     if is_mcp_path(path):
         reply = JsonRpcRequestError(parse_leniently(body), JsonRpcErrorCode.PARSE_ERROR, text).reply
         return JSONResponse(reply, status if reply["id"] is None else _OK, headers)

@@ -11,13 +11,16 @@ from starlette.routing import compile_path
 from companyos_gateway.engine.errors import GatewayError
 from companyos_shared.wire.strict_json import LONE_SURROGATE
 
+MCP_PATH = "/mcp"
+"""OpenEnv's own MCP route, which supports the requests for tools but not the handshake."""
+
 MCP_PATHS = (
     "/v1/mcp",
     "/v1/mcp/{service}",
     "/v1/episodes/{episode_id}/mcp",
     "/v1/episodes/{episode_id}/mcp/{service}",
 )
-"""Paths that serve the complete MCP protocol, unlike OpenEnv's `/mcp`."""
+"""Paths that serve the complete MCP protocol."""
 
 _PATTERNS = tuple(compile_path(path)[0] for path in MCP_PATHS)
 _PARAM_TYPES = (("session_id", str, "a string"), ("name", str, "a string"), ("arguments", dict, "an object"))
@@ -54,7 +57,7 @@ def _is_id(value: Any) -> bool:
 
 
 def is_mcp_path(path: str) -> bool:
-    """Return whether a path serves the complete MCP protocol; OpenEnv's `/mcp` does not."""
+    """Return whether a path serves the complete MCP protocol; MCP_PATH does not."""
     return any(pattern.match(path) for pattern in _PATTERNS)
 
 

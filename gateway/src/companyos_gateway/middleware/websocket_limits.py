@@ -18,9 +18,9 @@ from openenv.core.env_server.mcp_types import JsonRpcErrorCode
 from openenv.core.env_server.types import WSErrorCode
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from companyos_gateway.middleware.json_rpc import MCP_PATH, JsonRpcRequestError
 from companyos_shared.web.route_path import route_path
 
-MCP_PATH = "/mcp"
 IDLE_BEFORE_EVICTION_S = 60.0
 CLOSE_DEADLINE_S = 1.0
 
@@ -153,8 +153,7 @@ def _capacity_error(path: str, active: int, limit: int) -> dict[str, Any]:
     capacity = {"active_sessions": active, "max_sessions": limit}
     text = f"at-capacity: {limit} connections are open."
     if path == MCP_PATH:
-        error = {"code": JsonRpcErrorCode.SERVER_ERROR.value, "message": text, "data": capacity}
-        return {"jsonrpc": "2.0", "id": None, "error": error}
+        return JsonRpcRequestError({}, JsonRpcErrorCode.SERVER_ERROR, text, capacity).reply
     return {"type": "error", "data": {"message": text, "code": WSErrorCode.CAPACITY_REACHED, **capacity}}
 
 
