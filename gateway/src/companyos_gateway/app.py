@@ -33,7 +33,6 @@ from companyos_gateway.middleware.drain import DrainMiddleware, DrainState
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, install_error_handlers
 from companyos_gateway.middleware.fair_share import FairShareScheduler
 from companyos_gateway.middleware.rate_limit import RateLimitMiddleware
-from companyos_gateway.middleware.task_api_validation import TaskApiValidationMiddleware
 from companyos_gateway.middleware.websocket_limits import WebSocketLimitMiddleware, WebSocketSlots
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.routes import console_router
@@ -112,7 +111,6 @@ def _add_middleware(app: FastAPI, runtime: GatewayRuntime, sockets: WebSocketSlo
     """Add the middleware of every connection; the one that is added last runs first."""
     settings = runtime.settings
     token = settings.trainer()
-    app.add_middleware(TaskApiValidationMiddleware)
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(DrainMiddleware, drain=drain)
     app.add_middleware(WebSocketLimitMiddleware, slots=sockets)

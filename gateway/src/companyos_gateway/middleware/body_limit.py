@@ -40,6 +40,8 @@ _STATUS = {"body-too-large": 413, "body-too-slow": 408, "malformed-json": 400}
 _UNREAD = frozenset({"body-too-large", "body-too-slow"})
 """Errors after which the rest of the body is not read, so the response closes the connection."""
 _OK, _UNPROCESSABLE = 200, 422
+_TASK_API_SUFFIXES = ("/task", "/task_range")
+_TASK_API_INTEGERS = ("index", "start", "stop")
 
 
 class BodyLimitMiddleware:
@@ -84,6 +86,9 @@ class BodyLimitMiddleware:
         except MalformedJsonError as error:
             await body_error_response(path, body, error)(scope, receive, send)
             return
+        if scope["method"] == "POST" and path.endswith(_TASK_API_SUFFIXES) and (names := _non_integers(scope)):
+            await _non_integers_response(names)(scope, receive, send)
+            return
         await self._app(scope, _replay(body, receive), send)
 
 
@@ -118,6 +123,20 @@ class _ValidatedSocket:
     def _error_frame(self, error: JsonRpcRequestError) -> str:
         reply = error.reply if self._path == MCP_PATH else {"type": "mcp", "data": error.reply}
         return orjson.dumps(reply).decode()
+
+
+def _non_integers(scope: Scope) -> list[str]:
+    """Return the strings and booleans where OpenEnv's Task API expects integers; it would accept `false` and `"1"`."""
+    body = scope.get(JSON_SCOPE_KEY, {})
+    return [name for name in _TASK_API_INTEGERS if isinstance(body.get(name), bool | str)]
+
+
+def _non_integers_response(names: list[str]) -> Response:
+    errors = [{"place": name, "reason": "must be an integer"} for name in names]
+    detail = "; ".join(f"{name}: must be an integer" for name in names)
+    return problem_response_of(
+        ProblemBody(title="Invalid request", status=422, code="invalid-request", detail=detail, errors=errors)
+    )
 
 
 def _check_action_type(body: dict[str, Any]) -> None:
