@@ -22,9 +22,7 @@ from companyos_shared.framework.authentication import ReplayProtection
 from companyos_shared.framework.call import SCOPE_KEY
 from companyos_shared.framework.control_api import control_router, standalone_router
 from companyos_shared.framework.episodes import Episodes
-from companyos_shared.framework.errors import (
-    install_problem_handlers,
-)
+from companyos_shared.framework.errors import install_problem_handlers
 from companyos_shared.framework.form_middleware import FormMiddleware
 from companyos_shared.framework.metrics import metrics_router
 from companyos_shared.framework.middleware import ServiceMiddleware
@@ -85,16 +83,13 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     app.add_exception_handler(StoredResponseError, _on_stored_response)
     for kind in STORAGE_ERRORS:
         app.add_exception_handler(kind, _on_storage_error)
-    replay_protection = (
-        ReplayProtection()
-    )  # created now, because Starlette creates the middleware with the first request
     app.add_middleware(
         ServiceMiddleware,
         episodes=episodes,
         key=key,
         standalone=standalone,
         traces=traces,
-        replay_protection=replay_protection,
+        replay_protection=ReplayProtection(),  # now: Starlette creates the middleware with the first request
     )
     if standalone is not None:
         app.add_middleware(FormMiddleware, openapi=app.openapi, title=service.title, name=service.name)

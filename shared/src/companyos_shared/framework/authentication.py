@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ from companyos_shared.framework.errors import (
     InvalidContextError,
     UnsignedCallError,
 )
-from companyos_shared.wire.context import CONTEXT_HEADER, CONTROL_LIFETIME_S, SIGNATURE_HEADER, CallContext, is_signed
+from companyos_shared.wire.context import CONTEXT_HEADER, CONTROL_LIFETIME_S, SIGNATURE_HEADER, CallContext, sign
 from companyos_shared.wire.nonces import wall_clock
 
 _CONTEXT, _SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
@@ -30,9 +31,8 @@ def check_signature(
     context, signature = values.get(_CONTEXT), values.get(_SIGNATURE)
     if context is None or signature is None:
         raise UnsignedCallError
-    if not is_signed(
-        signature, key, audience=audience, method=method, target=target, body=body, context=context, headers=headers
-    ):
+    expected = sign(key, audience=audience, method=method, target=target, body=body, context=context, headers=headers)
+    if not hmac.compare_digest(signature.encode(), expected.encode()):
         raise UnsignedCallError("The signature does not match the call.")
     try:
         return CallContext.model_validate_json(context)

@@ -38,7 +38,7 @@ from companyos_shared.framework.standalone import StandaloneEpisode
 from companyos_shared.framework.storage import STORAGE_ERRORS, commit, rollback, sqlite_connection, storage_full_error
 from companyos_shared.streams import digest
 from companyos_shared.telemetry.operation import OperationScope
-from companyos_shared.telemetry.tracing import NO_TRACES, Span, Traces
+from companyos_shared.telemetry.tracing import Span, Traces
 from companyos_shared.wire.context import CallContext, op_id
 from companyos_shared.wire.control import AuditLine, Report
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJsonError, parse_object
@@ -65,17 +65,17 @@ class ServiceMiddleware:
         app: ASGIApp,
         *,
         episodes: Episodes,
-        key: bytes | None = None,
-        standalone: StandaloneEpisode | None = None,
-        traces: Traces = NO_TRACES,
-        replay_protection: ReplayProtection | None = None,
+        key: bytes | None,
+        standalone: StandaloneEpisode | None,
+        traces: Traces,
+        replay_protection: ReplayProtection,
     ) -> None:
         self._app = app
         self._episodes = episodes
         self._key = key
         self._standalone = standalone
         self._traces = traces
-        self._replay_protection = replay_protection or ReplayProtection()
+        self._replay_protection = replay_protection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; public paths are passed to the app unchanged."""

@@ -53,14 +53,10 @@ class ServiceSettings(BaseSettings):
 
 
 def _temporary_folder(service: str) -> Path:
-    folder = _make_temporary_folder(service)
+    prefix, parent = f"companyos-{service}-", _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _make_temporary_folder(service: str) -> Path:
-    parent = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
-    try:
-        return Path(tempfile.mkdtemp(prefix=f"companyos-{service}-", dir=parent))
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix=f"companyos-{service}-"))

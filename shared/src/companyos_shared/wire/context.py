@@ -102,19 +102,3 @@ def sign(
     signed_headers = sorted(f"{name.lower()}: {value}" for name, value in headers if name.lower() in SIGNED_HEADERS)
     parts = (audience, method.upper(), target, hashlib.sha256(body).hexdigest(), context, *signed_headers)
     return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
-
-
-def is_signed(
-    signature: str,
-    key: bytes,
-    *,
-    audience: str,
-    method: str,
-    target: str,
-    body: bytes,
-    context: str,
-    headers: Iterable[tuple[str, str]] = (),
-) -> bool:
-    """Return whether the signature matches the request; compares in constant time."""
-    expected = sign(key, audience=audience, method=method, target=target, body=body, context=context, headers=headers)
-    return hmac.compare_digest(signature.encode(), expected.encode())
