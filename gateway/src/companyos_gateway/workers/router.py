@@ -13,10 +13,10 @@ import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote
 
 import aiohttp
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from yarl import URL
@@ -189,7 +189,7 @@ class Router:
     def _console_workers(self, scope: Scope) -> tuple[list[Worker], int | None]:
         """Return the worker that a browser has selected, and its number if this request selects it."""
         query = parse_qs(scope["query_string"].decode("latin-1")).get("worker", [""])[0]
-        cookie = _cookie(scope["headers"], WORKER_COOKIE)
+        cookie = HTTPConnection(scope).cookies.get(WORKER_COOKIE, "")
         by_number = {str(worker.number): worker for worker in self._pool.workers}
         worker = by_number.get(query) or by_number.get(cookie) or self._pool.workers[0]
         return [worker], worker.number if query in by_number else None
@@ -309,13 +309,3 @@ def _refusal(answers: Iterable[_Answer]) -> Response | None:
         return None
     _, body, response = min(refusals, key=lambda answer: answer[0] == _UNAUTHORIZED)
     return _relayed(response, body)
-
-
-def _cookie(headers: Iterable[tuple[bytes, bytes]], name: str) -> str:
-    """Return the value of a cookie, empty without one."""
-    for key, value in headers:
-        if key == b"cookie":
-            with suppress(CookieError):
-                if (found := SimpleCookie(value.decode("latin-1")).get(name)) is not None:
-                    return found.value
-    return ""
