@@ -19,7 +19,7 @@ class EvidenceBuilder:
     """Builds evidence step by step from changes of rows by the agent and the clock."""
 
     def __init__(self, **initial: Rows) -> None:
-        self.evidence = Evidence.start(initial)
+        self.evidence = Evidence(initial)
         self._seq = 0
 
     def put(self, service: str, table: str, key: str, **columns: Any) -> Change:

@@ -23,7 +23,7 @@ TICKET = {
 
 
 def _seen(response: Any, *, status: int = 200, **arguments: Any) -> Evidence:
-    evidence = Evidence.start({})
+    evidence = Evidence({})
     line = AuditLine(step=3, at=NOW, actor=Actor.AGENT, operation="x", arguments=arguments, status=status)
     evidence.record("desk", Report(audit=line), response)
     return evidence

@@ -101,7 +101,7 @@ def test_doing_nothing_fails_and_the_goal_checks_are_known_in_advance(scenario: 
     done = FinishDeclaration(outcome="done", summary="")
     for seed in SEEDS:
         instance = planned(scenario.name, seed, level)
-        evidence = Evidence.start(initial_rows(instance.documents))
+        evidence = Evidence(initial_rows(instance.documents))
         verdict = instance.rubric.judge(evidence, None)
         assert not verdict.success
         assert not instance.rubric.judge(evidence, done).success

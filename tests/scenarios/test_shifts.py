@@ -369,7 +369,7 @@ def _features(spec: EpisodeSpec) -> set[str]:
     shift = find_scenario(catalogue(), spec.scenario)
     assert shift is not None
     instance = shift.plan(spec.seed, spec.chaos, spec.overrides)
-    return set(instance.rubric.judge(Evidence.start({}), None).features)
+    return set(instance.rubric.judge(Evidence({}), None).features)
 
 
 @pytest.mark.sample(2)

@@ -159,7 +159,7 @@ def test_leaked_canaries_are_found() -> None:
 def test_a_scenario_with_canaries_has_the_same_verdicts_and_contains_them() -> None:
     scenario, canaries = catalogue()["bug_escalation"], Canaries.of("bug_escalation", 1)
     usual, with_canaries = scenario.plan(1, 4), CanaryScenario(scenario, canaries).plan(1, 4)
-    evidence = Evidence.start(initial_rows(usual.documents))
+    evidence = Evidence(initial_rows(usual.documents))
     verdict, was = with_canaries.rubric.judge(evidence, None), usual.rubric.judge(evidence, None)
     assert [one.passed for one in verdict.checks] == [one.passed for one in was.checks]
     assert all(one.mismatch is None or canaries.words["finding"] in one.mismatch.found for one in verdict.checks)

@@ -128,7 +128,7 @@ def _initial_state(job: Job, oracle_run: RecordedEpisode) -> Tally:
     """Judge the initial state under every possible declaration, including the oracle's."""
     declared: list[FinishDeclaration | None] = [None, oracle_run.finish]
     declared += [FinishDeclaration(outcome=outcome, summary="") for outcome in FinishOutcome]
-    evidence = Evidence.start(oracle_run.stored["initial"])
+    evidence = Evidence(oracle_run.stored["initial"])
     faults = [
         f"{job.scenario} seed {job.seed}: {one}"
         for one in declared

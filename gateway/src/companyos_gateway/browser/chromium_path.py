@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from companyos_gateway.browser.errors import missing_chromium_error
+from companyos_gateway.browser.errors import NO_CHROMIUM
 from companyos_gateway.engine.errors import BrowserMissingError
 
 EXECUTABLE_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -26,5 +26,5 @@ def find_chromium(configured: Path | None, bundled: Path) -> Path:
         return bundled
     on_path = next(filter(None, map(shutil.which, EXECUTABLE_NAMES)), None)
     if on_path is None:
-        raise missing_chromium_error()
+        raise BrowserMissingError(NO_CHROMIUM)
     return Path(on_path)

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from companyos_gateway.engine.errors import BrowserMissingError
 from companyos_shared.wire.problem import ProblemBody
 
 INSTALL: Final = 'pip install "companyos[browser]"'
 INSTALL_CHROMIUM: Final = "playwright install --with-deps chromium"
 
-_NO_PLAYWRIGHT = f"Playwright is not installed. Run `{INSTALL}`."
-_NO_CHROMIUM = f"Chromium not found. Run `{INSTALL_CHROMIUM}`, or set COMPANYOS_CHROMIUM to the executable."
-
-
-def missing_extra_error() -> BrowserMissingError:
-    """Return the error for a missing extra `browser`."""
-    return BrowserMissingError(_NO_PLAYWRIGHT)
-
-
-def missing_chromium_error() -> BrowserMissingError:
-    """Return the error for a missing Chromium."""
-    return BrowserMissingError(_NO_CHROMIUM)
+NO_PLAYWRIGHT: Final = f"Playwright is not installed. Run `{INSTALL}`."
+NO_CHROMIUM: Final = f"Chromium not found. Run `{INSTALL_CHROMIUM}`, or set COMPANYOS_CHROMIUM to the executable."
 
 
 class WindowError(Exception):

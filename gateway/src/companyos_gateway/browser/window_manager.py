@@ -20,12 +20,13 @@ from openenv.core.env_server.types import Observation
 from companyos.contract import Modality, Screenshot
 from companyos_gateway.browser.asgi_client import AppForEpisode, AsgiClient
 from companyos_gateway.browser.browser_session import WindowSession
-from companyos_gateway.browser.errors import BROWSER_RESTARTED, ActionRejectedError, WindowError, missing_extra_error
+from companyos_gateway.browser.errors import BROWSER_RESTARTED, NO_PLAYWRIGHT, ActionRejectedError, WindowError
 from companyos_gateway.engine.browser_tools import is_browser_tool
 from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import (
+    BrowserMissingError,
     BrowserUnavailableError,
     EpisodeClosedError,
     GatewayError,
@@ -277,7 +278,7 @@ class WindowManager:
             except ModuleNotFoundError as missing:
                 if missing.name is None or missing.name.partition(".")[0] != "playwright":
                     raise
-                raise missing_extra_error() from missing
+                raise BrowserMissingError(NO_PLAYWRIGHT) from missing
             if self._build_app is None:
                 raise RuntimeError("WindowManager.connect was not called")
             self._backend = PlaywrightBackend(self._host.settings.chromium, AsgiClient(self._build_app()))

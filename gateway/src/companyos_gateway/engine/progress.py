@@ -96,7 +96,7 @@ class Progress:
     def start(cls, task: Task, options: ResetOptions) -> Progress:
         """Return the progress at the start of an episode of the task."""
         return cls(
-            evidence=Evidence.start(task.initial),
+            evidence=Evidence(task.initial),
             ledger=RewardLedger(
                 options.shaping, options.reward_scale, task.first_standing.potential, task.first_standing.at_end
             ),

@@ -110,7 +110,6 @@ class EpisodeStore:
         Raises EpisodeExistsError (409) if another live episode has the id, EpisodeQuarantinedError (410) for the id of
         the kept episode while it is in quarantine, AtCapacityError (503) or StorageFullError (507).
         """
-        previous = find_replaceable(previous, previous and previous.holder)
         label = self._label(reset_request.options.episode_id, previous)
         if previous is None:
             self.make_room(1)

@@ -107,7 +107,7 @@ class TaskCache:
             sources=sources,
             initial=initial,
             next_due_at={service: reply.next_due_at for service, reply in zip(services, replies, strict=True)},
-            first_standing=instance.rubric.standing(Evidence.start(initial)),
+            first_standing=instance.rubric.standing(Evidence(initial)),
         )
         self._tasks[key] = task
         if len(self._tasks) > self.max_size:

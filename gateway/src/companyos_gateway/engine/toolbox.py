@@ -15,7 +15,6 @@ from companyos_gateway.engine.argument_errors import describe_violation
 from companyos_gateway.engine.json_schemas import normalize_choices
 from companyos_gateway.engine.openapi_operations import Operation, parse_operations
 from companyos_gateway.services import BUILTIN_SERVICES
-from companyos_shared.streams import digest
 
 WAIT = "wait"
 FINISH = "finish"
@@ -70,7 +69,6 @@ class Toolbox:
             if tool.name in self._tools:
                 raise ValueError(f"two tools are named {tool.name}")
             self._tools[tool.name] = tool
-        self.digest = digest([[tool.name, tool.description, tool.input_schema] for tool in self._tools.values()])
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())

@@ -86,6 +86,7 @@ class Evidence:
     """
 
     def __init__(self, initial: Mapping[str, Rows]) -> None:
+        """Create the evidence of a new episode, given the initial rows by service."""
         self._initial = initial
         self._changes: dict[str, list[Change]] = {}
         self._audits: dict[str, list[RecordedCall]] = {}
@@ -100,11 +101,6 @@ class Evidence:
         self._reading: set[Hashable] | None = None
         self._accumulated: dict[Hashable, Any] = {}
         self._declared_at: datetime | None = None
-
-    @classmethod
-    def start(cls, initial: Mapping[str, Rows]) -> Evidence:
-        """Return the evidence of a new episode, given the initial rows by service."""
-        return cls(initial)
 
     def record(self, service: str, report: Report, response: Any = None) -> None:
         """Add the report of a service and the response that the agent received, with the service's own field names.

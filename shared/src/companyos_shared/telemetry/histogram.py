@@ -23,11 +23,6 @@ class LatencyHistogram:
         self._counts[bisect_left(BUCKET_BOUNDS_S, duration_s)] += 1
         self.total_s += duration_s
 
-    @property
-    def count(self) -> int:
-        """The number of recorded durations."""
-        return sum(self._counts)
-
     def buckets(self) -> list[tuple[str, float]]:
         """Return the cumulative counts by upper bound, in Prometheus notation."""
         bounds = [*map(str, BUCKET_BOUNDS_S), "+Inf"]
