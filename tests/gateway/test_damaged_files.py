@@ -7,14 +7,13 @@ import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine.quarantine import Quarantine
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_shared.wire.control import QuarantineReply
 from tests.gateway.conftest import OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.test_snapshots import snapshot, texts
@@ -268,13 +267,15 @@ async def test_concurrent_deletions_of_an_item_delete_it_once(
     open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await quarantined_episode(open_gateway, tmp_path / "kept")
-    remove_quarantined, both_began = ServiceClients.remove_quarantined, asyncio.Barrier(2)
+    move_quarantined, both_began = ServiceClients.move_quarantined, asyncio.Barrier(2)
 
-    async def remove_once_both_began(clients: ServiceClients, service: str, entries: list[str]) -> QuarantineReply:
+    async def move_once_both_began(
+        clients: ServiceClients, service: str, entry: str, verb: Literal["restore", "remove"]
+    ) -> None:
         await both_began.wait()
-        return await remove_quarantined(clients, service, entries)
+        await move_quarantined(clients, service, entry, verb)
 
-    monkeypatch.setattr(ServiceClients, "remove_quarantined", remove_once_both_began)
+    monkeypatch.setattr(ServiceClients, "move_quarantined", move_once_both_began)
     async with open_gateway(data_dir=tmp_path / "kept") as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         deletions = [gateway.http.delete(f"/v1/quarantine/{item['id']}") for _ in range(2)]

@@ -10,12 +10,12 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -52,8 +52,7 @@ _ENTRY_NUMBER = re.compile(r"\.[0-9]+\Z")
 _LABEL = re.compile(rb'"id":"([A-Za-z0-9._-]{1,128})"')
 _log = logging.getLogger(__name__)
 
-_Move = Callable[[str, list[str]], Awaitable[object]]
-"""Deletes or restores entries of a service's quarantine."""
+_Verb = Literal["restore", "remove"]
 
 
 class Quarantine:
@@ -170,7 +169,7 @@ class Quarantine:
         its databases back, or ServicesUnavailableError (503) if some of its databases remain.
         """
         item = self.get(item_id)
-        await self._move_databases(item, self._service_clients.remove_quarantined, is_restore=False)
+        await self._move_databases(item, "remove")
         self.get(item_id)  # a concurrent call may have completed
         shutil.rmtree(self.folder / item_id)
         del self._items[item_id]
@@ -184,7 +183,7 @@ class Quarantine:
         item = self.get(item_id)
         if item.episode_id is not None and self.has_label(item.episode_id):
             raise QuarantineConflictError(f"Another episode with the id {item.episode_id!r} is live; delete it first.")
-        await self._move_databases(item, self._service_clients.restore_quarantined, is_restore=True)
+        await self._move_databases(item, "restore")
         self.get(item_id)  # a concurrent call may have completed
         folder = self.folder / item_id
         try:
@@ -205,24 +204,25 @@ class Quarantine:
     def _episodes(self) -> list[QuarantineItem]:
         return [item for item in self.items() if item.kind is QuarantineKind.EPISODE]
 
-    async def _move_databases(self, item: QuarantineItem, move: _Move, *, is_restore: bool) -> None:
+    async def _move_databases(self, item: QuarantineItem, verb: _Verb) -> None:
         """Delete or restore the entries of an item one by one; those that an earlier call has moved are skipped."""
         for service, entries in item.databases.items():
             try:
                 for entry in entries:
-                    await self._move_entry(service, entry, move, is_restore=is_restore)
+                    await self._move_entry(service, entry, verb)
             except (InfrastructureError, KeyError) as error:
                 raise ServicesUnavailableError(f"{service} failed to move databases of {item.id}: {error}") from error
 
-    async def _move_entry(self, service: str, entry: str, move: _Move, *, is_restore: bool) -> None:
+    async def _move_entry(self, service: str, entry: str, verb: _Verb) -> None:
         try:
-            await move(service, [entry])
+            await self._service_clients.move_quarantined(service, entry, verb)
         except ServiceRefusalError as refusal:
             if refusal.code != _UNKNOWN_ENTRY:
                 raise
             inventory = await self._service_clients.inventory(service)
             names = {held.id for held in inventory.episodes} | {stored.source for stored in inventory.sources}
-            if (is_restored := _ENTRY_NUMBER.sub("", entry) in names) is not is_restore:
+            is_restored = _ENTRY_NUMBER.sub("", entry) in names
+            if is_restored is not (verb == "restore"):
                 done = "restored" if is_restored else "deleted"
                 raise QuarantineConflictError(f"{service} has already {done} {entry!r}.") from refusal
 

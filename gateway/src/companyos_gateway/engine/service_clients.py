@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import from_json, to_json
@@ -169,15 +169,10 @@ class ServiceClients:
         """Return the entries in the quarantine of a service."""
         return await self.clients[service].control_call("quarantine/list", QuarantineReply, SERVICE_CONTEXT)
 
-    async def restore_quarantined(self, service: str, entries: list[str]) -> QuarantineReply:
-        """Move entries of a service's quarantine back; raises ServiceRefusalError."""
-        request = EntriesRequest(entries=entries)
-        return await self.clients[service].control_call("quarantine/restore", QuarantineReply, SERVICE_CONTEXT, request)
-
-    async def remove_quarantined(self, service: str, entries: list[str]) -> QuarantineReply:
-        """Delete entries of a service's quarantine; raises ServiceRefusalError."""
-        request = EntriesRequest(entries=entries)
-        return await self.clients[service].control_call("quarantine/remove", QuarantineReply, SERVICE_CONTEXT, request)
+    async def move_quarantined(self, service: str, entry: str, verb: Literal["restore", "remove"]) -> None:
+        """Move an entry of a service's quarantine back, or delete it; raises ServiceRefusalError."""
+        request = EntriesRequest(entries=[entry])
+        await self.clients[service].control_call(f"quarantine/{verb}", QuarantineReply, SERVICE_CONTEXT, request)
 
     async def export(self, service: str, context: CallContext, document: ReadSeedDocument) -> bytes:
         """Return a copy of the epoch's database."""
