@@ -100,7 +100,7 @@ async def test_a_rejected_resume_does_not_take_the_episode_from_its_session(
         refused: list[dict[str, Any]] = []
 
         async def resume_in_the_crowd() -> None:
-            while episode.queued_calls < MAX_QUEUED_CALLS:  # noqa: ASYNC110  # the gate has no event for queued calls
+            while episode.queued["calls"] < MAX_QUEUED_CALLS:  # noqa: ASYNC110  # the gate has no event for queued calls
                 await asyncio.sleep(0.01)
             refused.append(await second.exchange({"type": "reset", "data": {"resume": token}}))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -63,9 +64,8 @@ class Episode:
     detached_at: float | None = None
     holder: object | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    queued_calls: int = 0
-    queued_inspections: int = 0
-    """Number of inspections that wait for the lock."""
+    queued: Counter[str] = field(default_factory=Counter)
+    """Number of calls and of inspections that wait for the lock."""
     on_close: list[Callable[[], None]] = field(default_factory=list)
     """Called when the episode is closed."""
     _state: CompanyOSState | None = None
@@ -150,34 +150,23 @@ class Episode:
         """Return whether a call of this episode is running."""
         return self.lock.locked()
 
-    @asynccontextmanager
-    async def call_lock(self) -> AsyncIterator[None]:
+    def call_lock(self) -> AbstractAsyncContextManager[None]:
         """Hold the lock of the episode for one call; raises EpisodeQueueFullError (429)."""
-        if self.queued_calls >= MAX_QUEUED_CALLS:
-            raise EpisodeQueueFullError(f"{MAX_QUEUED_CALLS} calls of this episode are waiting.")
-        self.queued_calls += 1
-        try:
-            await self.lock.acquire()
-        finally:
-            self.queued_calls -= 1
-        with self._release_lock():
-            yield
+        return self._hold_lock("calls", MAX_QUEUED_CALLS)
+
+    def inspection_lock(self) -> AbstractAsyncContextManager[None]:
+        """Hold the lock for an inspection, which has a queue of its own; raises EpisodeQueueFullError (429)."""
+        return self._hold_lock("inspections", MAX_QUEUED_INSPECTIONS)
 
     @asynccontextmanager
-    async def inspection_lock(self) -> AsyncIterator[None]:
-        """Hold the lock for an inspection, which has a queue of its own; raises EpisodeQueueFullError (429)."""
-        if self.queued_inspections >= MAX_QUEUED_INSPECTIONS:
-            raise EpisodeQueueFullError(f"{MAX_QUEUED_INSPECTIONS} inspections of this episode are waiting.")
-        self.queued_inspections += 1
+    async def _hold_lock(self, queue: str, limit: int) -> AsyncIterator[None]:
+        if self.queued[queue] >= limit:
+            raise EpisodeQueueFullError(f"{limit} {queue} of this episode are waiting.")
+        self.queued[queue] += 1
         try:
             await self.lock.acquire()
         finally:
-            self.queued_inspections -= 1
-        with self._release_lock():
-            yield
-
-    @contextmanager
-    def _release_lock(self) -> Iterator[None]:
+            self.queued[queue] -= 1
         try:
             yield
         finally:
