@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import IsoTimeText, JsonInteger
+from companyos_shared.framework import IsoDateText, JsonInteger, UtcTime
 from companyos_shared.framework.errors import invalid_reason
 
 
@@ -27,7 +27,8 @@ class Body(BaseModel):
     flag: bool = False
     day: Annotated[date, Field(ge=date(1970, 1, 1))] = date(2026, 1, 1)
     due_at: datetime = datetime(2026, 1, 1, tzinfo=UTC)
-    iso_day: Annotated[date, IsoTimeText] = date(2026, 1, 1)
+    iso_day: Annotated[date, IsoDateText] = date(2026, 1, 1)
+    moment: UtcTime = datetime(2026, 1, 1, tzinfo=UTC)
     colour: Colour = Colour.RED
     amount: Annotated[int, Field(ge=0), JsonInteger] = 0
 
@@ -56,7 +57,9 @@ class Body(BaseModel):
         ("day", "1960-01-01", 'must be at least 1970-01-01; got "1960-01-01"'),
         ("day", "2026-13-01", 'must be a date such as 2026-03-31; got "2026-13-01"'),
         ("due_at", "2026-13-01", 'must be a time such as 2026-03-31T09:00:00Z; got "2026-13-01"'),
-        ("iso_day", "soon", 'must be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z; got "soon"'),
+        ("iso_day", "soon", 'must be a date such as 2026-03-31; got "soon"'),
+        ("iso_day", "2026-13-01", 'must be a date such as 2026-03-31; got "2026-13-01"'),
+        ("moment", "soon", 'must be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z; got "soon"'),
     ],
 )
 def test_the_reason_states_the_accepted_values(field: str, value: Any, reason: str) -> None:

@@ -18,6 +18,7 @@ from companyos_shared.framework.pages import ALL_ROWS, PageCursor, Pages, PageTe
 from companyos_shared.framework.schemas import (
     IdempotencyKey,
     IfMatch,
+    IsoDateText,
     IsoTimeText,
     JsonInteger,
     NotBlank,
@@ -50,6 +51,7 @@ __all__ = [
     "IfMatch",
     "InvalidArgumentsError",
     "InvalidCursorError",
+    "IsoDateText",
     "IsoTimeText",
     "JsonInteger",
     "NotBlank",

@@ -48,6 +48,7 @@ _REQUIREMENTS = {
     "dict_type": "be an object",
     "model_attributes_type": "be an object",
     "blank_text": "not be blank",
+    "date_text": "be a date such as 2026-03-31",
     "time_text": "be an ISO date or time such as 2026-03-31 or 2026-03-31T09:00:00Z",
 }
 """Requirement on a value, worded to follow "must", by type of the Pydantic error."""

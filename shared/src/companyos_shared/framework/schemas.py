@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -40,14 +40,20 @@ _YEAR = re.compile(r"\d{4}-", re.ASCII)
 _YEARS = range(2000, 2200)
 
 
-def _require_iso_text(value: object) -> object:
-    if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
-        return value
-    raise PydanticCustomError("time_text", "Input should be a date or time in ISO format, starting with the year")
+def _iso_text(error_type: Literal["time_text", "date_text"]) -> BeforeValidator:
+    def require(value: object) -> object:
+        if isinstance(value, date) or (isinstance(value, str) and _YEAR.match(value)):
+            return value
+        raise PydanticCustomError(error_type, "Input should be in ISO format, starting with the year")
+
+    return BeforeValidator(require)
 
 
-IsoTimeText = BeforeValidator(_require_iso_text)
-"""Validator that accepts dates and times only as ISO text, not as seconds since 1970."""
+IsoTimeText = _iso_text("time_text")
+"""Validator that accepts times only as ISO text, not as seconds since 1970."""
+
+IsoDateText = _iso_text("date_text")
+"""The same for dates."""
 
 
 def _require_number(value: object) -> object:

@@ -12,10 +12,10 @@ from companyos_datahub.calendar import service
 from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowedError
 from companyos_datahub.calendar.schemas import Calendar
 from companyos_datahub.people.rules import PersonNotFoundError
-from companyos_shared.framework import CallDep, InvalidCursorError, IsoTimeText, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, IsoDateText, PageQuery, error_responses
 
 router = APIRouter(tags=["calendar"])
-Day = Annotated[date, Field(ge=EARLIEST, le=LATEST), IsoTimeText]
+Day = Annotated[date, Field(ge=EARLIEST, le=LATEST), IsoDateText]
 _ACCEPTED = f"{EARLIEST} to {LATEST}"
 
 

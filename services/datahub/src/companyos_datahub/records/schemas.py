@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 
 from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.choices import fold_choice
-from companyos_shared.framework import IsoTimeText, JsonInteger, NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import IsoDateText, JsonInteger, NotBlank, RequestModel, ResponseModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +112,6 @@ class RecordUpdate(RequestModel):
     amount_cents: Annotated[int, Field(ge=0, le=10**12), JsonInteger] | None = Field(
         None, description="Amount in cents."
     )
-    starts_on: Annotated[date, IsoTimeText] | None = Field(None, description="First day, such as 2026-03-31.")
-    ends_on: Annotated[date, IsoTimeText] | None = Field(None, description="Last day, included.")
+    starts_on: Annotated[date, IsoDateText] | None = Field(None, description="First day, such as 2026-03-31.")
+    ends_on: Annotated[date, IsoDateText] | None = Field(None, description="Last day, included.")
     fields: dict[str, JsonValue] = Field({}, max_length=20, description="Fields to set; others stay unchanged.")

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import IsoTimeText, NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import IsoDateText, NotBlank, RequestModel, ResponseModel
 
 
 class VendorStatus(Choice):
@@ -119,8 +119,8 @@ class NewCertificate(RequestModel):
     """A certificate to add."""
 
     kind: _Short = Field(description="Standard, such as iso27001.")
-    issued_on: Annotated[date, IsoTimeText] = Field(description="Day of issue.")
-    expires_on: Annotated[date, IsoTimeText] = Field(description="Last day of validity.")
+    issued_on: Annotated[date, IsoDateText] = Field(description="Day of issue.")
+    expires_on: Annotated[date, IsoDateText] = Field(description="Last day of validity.")
 
 
 class VendorUpdate(RequestModel):
