@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 from companyos_shared.framework import EventHandlers, Service, create_app
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.answers import KIND as ANSWER
@@ -38,7 +40,7 @@ SERVICE = Service(
         "simulated and in UTC; people and teams are referenced by id. Errors are `application/problem+json` with a "
         "stable `code`."
     ),
-    version="0.1.0",
+    version=version("companyos-ticketdesk"),
     metadata=tables.metadata,
     seed=Seed,
     load_seed=load_seed,

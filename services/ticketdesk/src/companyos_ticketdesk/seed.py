@@ -39,35 +39,35 @@ class _Planned(RequestModel):
     once_verified: str | None = Field(None, description="Key of a ticket; the event waits until it is verified.")
 
 
-class TicketAppears(_Planned):
+class TicketEvent(_Planned):
     """A scheduled new ticket."""
 
     kind: Literal["ticket"]
     data: PlannedTicket
 
 
-class CommentAppears(_Planned):
+class CommentEvent(_Planned):
     """A scheduled comment."""
 
     kind: Literal["comment"]
     data: PlannedComment
 
 
-class TicketMoves(_Planned):
+class TransitionEvent(_Planned):
     """A scheduled transition."""
 
     kind: Literal["transition"]
     data: PlannedTransition
 
 
-class TicketChanges(_Planned):
+class ChangeEvent(_Planned):
     """A scheduled change of a ticket's priority, due time or tags."""
 
     kind: Literal["change"]
     data: PlannedChange
 
 
-PlannedEvent = Annotated[TicketAppears | CommentAppears | TicketMoves | TicketChanges, Field(discriminator="kind")]
+PlannedEvent = Annotated[TicketEvent | CommentEvent | TransitionEvent | ChangeEvent, Field(discriminator="kind")]
 
 
 class Seed(SeedDocument):

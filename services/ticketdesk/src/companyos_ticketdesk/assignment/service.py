@@ -10,7 +10,7 @@ from companyos_ticketdesk.tickets.service import change_ticket, load_live_ticket
 
 
 def assign_ticket(call: Call, key: str, assignee_id: str, *, if_match: int | None) -> Ticket:
-    """Assign an open ticket to an eligible person."""
+    """Assign a live ticket to an eligible person."""
     ticket = load_live_ticket(call, key, if_match)
     candidate = find_candidate(call.company, assignee_id, now=call.now, due_at=ticket.due_at)
     check_may_be_assigned(candidate, assignee_id, team_id=ticket.team_id)

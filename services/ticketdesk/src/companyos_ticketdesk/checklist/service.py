@@ -13,7 +13,7 @@ from companyos_ticketdesk.tickets.service import load_live_ticket, touch_ticket
 
 
 def complete_item(call: Call, key: str, item_id: str, *, if_match: int | None) -> CompletedItem:
-    """Complete an open item of an open ticket as the caller."""
+    """Complete an open item of a live ticket as the caller."""
     ticket = load_live_ticket(call, key, if_match)
     check_is_open(_load_item(call, key, item_id))
     done = update(checklist_items).where(checklist_items.c.id == item_id)

@@ -21,7 +21,7 @@ _STATUSES = (
 
 
 def link_tickets(call: Call, key: str, body: NewLink, *, if_match: int | None) -> Link:
-    """Link an open ticket to another triaged ticket."""
+    """Link a live ticket to another triaged ticket."""
     load_live_ticket(call, key, if_match)
     check_is_triaged(load_ticket(call, body.to_key))
     present = list_links(call.db, key)
@@ -41,7 +41,7 @@ def link_tickets(call: Call, key: str, body: NewLink, *, if_match: int | None) -
 def unlink_tickets(
     call: Call, key: str, link_id: str, *, removal: LinkRemoval, if_match: int | None
 ) -> RemovedLinkView:
-    """Remove a link of an open ticket and store the justification."""
+    """Remove a link of a live ticket and store the justification."""
     load_live_ticket(call, key, if_match)
     link = check_touches(find_link(call.db, link_id), key, link_id)
     check_justification(removal.justification)

@@ -39,7 +39,7 @@ def check_is_triaged(ticket: Ticket) -> None:
 
 
 def check_is_live(ticket: Ticket) -> None:
-    """Raise TicketUntriagedError or TicketClosedError (409) unless the ticket is open for changes."""
+    """Raise TicketUntriagedError or TicketClosedError (409) unless the ticket is live."""
     check_is_triaged(ticket)
     if ticket.status in FINAL:
         raise TicketClosedError(f"{ticket.key} is {ticket.status}, which is final")

@@ -33,7 +33,7 @@ def load_ticket(call: Call, key: str) -> Ticket:
 
 
 def load_live_ticket(call: Call, key: str, if_match: int | None) -> Ticket:
-    """Return a ticket that is open for changes.
+    """Return a live ticket: one that is triaged and neither closed nor cancelled.
 
     Raises TicketNotFoundError (404), TicketUntriagedError or TicketClosedError (409), or StaleVersionError (412).
     """
@@ -50,7 +50,7 @@ def change_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
 
 
 def touch_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
-    """Increment the version of a ticket and write its columns; there are none if the change is outside its row."""
+    """Increment the version of a ticket and write its columns, none if only other rows such as a link have changed."""
     stamped = columns | {"updated_at": call.now, "version": ticket.version + 1}
     call.db.execute(update(tickets).where(tickets.c.key == ticket.key).values(stamped))
     return load_ticket(call, ticket.key)
@@ -73,7 +73,7 @@ def create_ticket(call: Call, body: NewTicket) -> Ticket:
 
 
 def update_ticket(call: Call, key: str, changes: TicketChanges, *, if_match: int | None) -> Ticket:
-    """Change fields of an open ticket."""
+    """Change fields of a live ticket."""
     ticket = load_live_ticket(call, key, if_match)
     named = changes.model_dump(exclude_none=True)
     if not named:

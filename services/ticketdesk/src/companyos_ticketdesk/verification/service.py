@@ -13,7 +13,7 @@ from companyos_ticketdesk.verification.rules import Readiness, check_may_be_veri
 
 
 def verify_ticket(call: Call, key: str, *, if_match: int | None) -> Ticket:
-    """Verify an open ticket as the caller."""
+    """Verify a live ticket as the caller."""
     ticket = load_live_ticket(call, key, if_match)
     check_may_be_verified(ticket, _readiness(call, ticket))
     wake_events(call, key)
