@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from companyos_gateway.scenarios import catalogue
 from companyos_players.registry import fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll, open_player
+from tests.scenarios.oracle_traces import OracleTrace, both_traces
 from verification.proof import RecordedEpisode
 
 CALM = {"stale_metric": 1.0, "missing_priority": 1.0, "approver_out_of_office": 1.0}
@@ -30,6 +32,12 @@ def play_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayAll]:
     """Function that plays episodes on an engine shared by all tests."""
     with open_player(tmp_path_factory.mktemp("event-loop")) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module", params=sorted(catalogue()))
+def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:
+    """The ways through a feasible instance and one that must be refused."""
+    return both_traces(play_all, request.param)
 
 
 @pytest.fixture(scope="session")

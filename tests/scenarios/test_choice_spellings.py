@@ -8,23 +8,16 @@ from typing import Any
 import pytest
 
 from companyos.policies import Call, StepView, TaskView
-from companyos_gateway.scenarios import catalogue
 from companyos_players.registry import fair_player
 from companyos_shared.choices import is_choice
 from companyos_shared.pages.rendering import label
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
+from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace
 from verification.privileged.registry import privileged_player
 
 pytestmark = pytest.mark.matrix
 
 Spell = Callable[[str], str]
-
-
-@pytest.fixture(scope="module", params=sorted(catalogue()))
-def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:
-    """The ways through a feasible instance and one that must be refused."""
-    return both_traces(play_all, request.param)
 
 
 @pytest.mark.parametrize("spell", [label, str.upper, str.title])

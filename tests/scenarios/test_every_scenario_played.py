@@ -9,23 +9,16 @@ import pytest
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric, Verdict
-from companyos_gateway.scenarios import catalogue
 from companyos_players.player import replay_of
 from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace, both_traces
+from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace
 from verification.proof import STEP_SHARE
 
 pytestmark = pytest.mark.matrix
 
 FINAL_CALLS = {"wait", "ticketdesk_verify_ticket", "ticketdesk_transition_ticket", "datahub_report_data_issue"}
 """Calls that may be paid before the end: what they do, or what happens meanwhile, cannot be undone."""
-
-
-@pytest.fixture(scope="module", params=sorted(catalogue()))
-def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:
-    """The ways through a feasible instance and one that must be refused."""
-    return both_traces(play_all, request.param)
 
 
 def test_the_privileged_oracle_succeeds(ways: list[OracleTrace]) -> None:

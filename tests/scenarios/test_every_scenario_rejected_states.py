@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from companyos_gateway.scenarios import catalogue
-from tests.scenarios.engine import PlayAll
-from tests.scenarios.oracle_traces import OracleTrace, both_traces
+from tests.scenarios.oracle_traces import OracleTrace
 from verification.proof.bounds import MIN_NAMED, MIN_RIGHT, MIN_WRONG
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.invalid_mutations import invalid_mutations
@@ -14,12 +12,6 @@ from verification.proof.final_states.valid_mutations import valid_mutations
 from verification.proof.rows.verifier import judge_all
 
 pytestmark = pytest.mark.matrix
-
-
-@pytest.fixture(scope="module", params=sorted(catalogue()))
-def ways(request: pytest.FixtureRequest, play_all: PlayAll) -> list[OracleTrace]:
-    """The ways through a feasible instance and one that must be refused."""
-    return both_traces(play_all, request.param)
 
 
 def test_every_invalid_final_state_is_rejected_with_the_reason(ways: list[OracleTrace]) -> None:
