@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from companyos.contract import DEFAULT_SCENARIO
@@ -18,22 +17,7 @@ from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
-from tests.gateway.transports import Held, ServiceTransport
-
-
-class Lossy(ServiceTransport):
-    """Transport that delivers all calls; once `loses` is set, it loses the responses of tool calls."""
-
-    def __init__(self) -> None:
-        self.loses = False
-        self.lost = asyncio.Event()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await super().handle_async_request(request)
-        if self.loses:
-            self.lost.set()
-            await asyncio.Event().wait()
-        return answer
+from tests.gateway.transports import Held
 
 
 async def test_an_episode_is_recovered_unchanged(open_gateway: OpenGateway, tmp_path: Path) -> None:
@@ -67,12 +51,12 @@ async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(
 
 
 async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept, lossy = tmp_path / "kept", Lossy()
-    async with open_gateway(data_dir=kept, wrap=lossy.wrap) as gateway:
+    kept, held = tmp_path / "kept", Held()
+    async with open_gateway(data_dir=kept, wrap=held.wrap) as gateway:
         episode = await gateway.begin("one")
-        lossy.loses = True
+        held.released.clear()
         cut_off = asyncio.create_task(gateway.post_step(episode, "notes_write_note", step=2, text="two"))
-        await lossy.lost.wait()
+        await held.arrived.wait()
         await _kill(gateway, cut_off)
     async with open_gateway(data_dir=kept) as gateway:
         assert (await gateway.state(episode))["step_count"] == 2
