@@ -152,10 +152,6 @@ class Trainer:
         """Return the snapshots on the server."""
         return await self._read(_SNAPSHOTS, "GET", "/v1/snapshots")
 
-    async def snapshot_info(self, snapshot_id: str) -> SnapshotInfo:
-        """Return the metadata of a snapshot."""
-        return await self._read(_SNAPSHOT, "GET", f"/v1/snapshots/{_path_segment(snapshot_id)}")
-
     async def fork(self, snapshot: str | SnapshotInfo, count: int = 1) -> list[OpenedEpisode]:
         """Create new episodes from a snapshot, all or none; they expire like other episodes stepped over HTTP."""
         path = f"/v1/snapshots/{_path_segment(_snapshot_id(snapshot))}/fork"
