@@ -44,6 +44,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "database flipped in the middle": lambda path: _flip(path, 0.5),
     "database flipped at the end": lambda path: _flip(path, 0.9999),
     "database flipped in a row": lambda path: path.write_bytes(path.read_bytes().replace(b"Volume 10", b"Volume 11")),
+    "schema flipped": lambda path: path.write_bytes(path.read_bytes().replace(b"CREATE TRIGGER", b"CREATE TRIG\xc7ER")),
     "database cut": lambda path: path.write_bytes(path.read_bytes()[:-1024]),
     "database emptied": lambda path: path.write_bytes(b""),
     "log flipped at the start": lambda path: _flip(_log(path), 0.0),

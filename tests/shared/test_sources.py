@@ -60,6 +60,16 @@ async def test_a_snapshot_of_another_version_of_the_service_is_rejected_as_such(
     assert await library.digest() == before
 
 
+async def test_a_snapshot_whose_schema_is_not_text_is_listed_and_rejected(library: ServiceHarness) -> None:
+    """Python raises UnicodeDecodeError instead of sqlite3.Error if the message quotes such a schema."""
+    source = await library.snapshot()
+    file = _snapshot_file(library, source)
+    file.write_bytes(file.read_bytes().replace(b"CREATE TRIGGER", b"CREATE TRIG\xc7ER"))
+    listed = (await library.control("inventory", {})).json()["sources"]
+    assert [(one["source"], one["episode"]) for one in listed] == [(source, None)]
+    assert await _refusal(await library.control("check", {"source": source})) == (410, "source-corrupt")
+
+
 async def test_a_snapshot_is_verified_once_and_again_when_its_file_changes(library: ServiceHarness) -> None:
     source = await library.snapshot()
     file = _snapshot_file(library, source)

@@ -30,7 +30,7 @@ from companyos_shared.framework.durable_files import (
     sync_folder,
     temporary_name,
 )
-from companyos_shared.framework.storage import begin, commit, sqlite_connection
+from companyos_shared.framework.storage import DATABASE_ERRORS, begin, commit, sqlite_connection
 from companyos_shared.streams import digest
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ class Database:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as last:
                 last.execute("PRAGMA user_version").fetchone()
                 db.close()
-        except sqlite3.Error:
+        except DATABASE_ERRORS:
             db.close()
 
     def read_generation(self, path: Path) -> int:
@@ -108,7 +108,7 @@ class Database:
         try:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as raw:
                 row = raw.execute("SELECT value FROM _meta WHERE key = 'generation'").fetchone()
-        except sqlite3.Error:
+        except DATABASE_ERRORS:
             return 0
         return int(row[0]) if row else 0
 

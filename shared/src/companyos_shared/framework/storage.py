@@ -34,8 +34,8 @@ def rollback(db: Connection) -> None:
     sqlite_connection(db).rollback()
 
 
-DATABASE_ERRORS = (DBAPIError, sqlite3.Error)
-"""Errors of SQLite, raised by SQLAlchemy or by the driver."""
+DATABASE_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
+"""Errors of SQLite, raised by SQLAlchemy or by the driver; the last one if a message quotes a damaged schema."""
 
 STORAGE_ERRORS = (*DATABASE_ERRORS, OSError)
 """Errors that `storage_full_error` accepts."""
@@ -93,7 +93,7 @@ def storage_full_error(error: BaseException) -> StorageFullError | None:
 
 def is_corruption(error: BaseException) -> bool:
     """Return whether an error indicates a damaged database: truncated, overwritten, or without the expected tables."""
-    return isinstance(error, LookupError) or _sqlite_code(error) in _CORRUPTION_CODES
+    return isinstance(error, (LookupError, UnicodeDecodeError)) or _sqlite_code(error) in _CORRUPTION_CODES
 
 
 def _sqlite_code(error: BaseException) -> int:
