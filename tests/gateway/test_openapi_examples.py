@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 
+from companyos_gateway.api import openapi_examples
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.tasks import TaskSet
 from tests.gateway.conftest import NotesGateway
@@ -70,16 +73,24 @@ async def test_every_example_matches_its_schema(gateway: NotesGateway) -> None:
     assert checked > 40
 
 
-async def test_the_examples_show_the_present_tasks(gateway: NotesGateway) -> None:
-    operations = dict(_operations(await _document(gateway)))
-    create = operations["POST /v1/episodes"]
-    (body,), (answer,) = (_shown(content[JSON]) for content in _bodies(create))
-    instance = catalogue()[body["scenario"]].plan(body["seed"], body["chaos"])
-    observation, file = answer["observation"], "edit openapi_examples.json"
-    assert (observation["brief"], observation["acting_as"]) == (instance.brief, instance.acting_as), file
-    (splits,) = (_shown(content[JSON])[0] for content in _bodies(operations["GET /{env_name}/splits"]))
-    expected = {split.name: (split.num_tasks, split.version) for split in TaskSet(catalogue()).splits()}
-    assert {split["name"]: (split["num_tasks"], split["version"]) for split in splits} == expected, file
+def _values(part: Any, name: str) -> Iterator[Any]:
+    """Yield the values of every member with this name."""
+    for member, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if member == name:
+            yield value
+        if isinstance(value, dict | list):
+            yield from _values(value, name)
+
+
+def test_the_examples_show_the_present_tasks() -> None:
+    examples = json.loads(Path(openapi_examples.__file__).with_suffix(".json").read_text())
+    (create,) = (one for one in examples["operations"] if "POST /v1/episodes" in one["at"])
+    instance = catalogue()[create["body"]["scenario"]].plan(create["body"]["seed"], create["body"]["chaos"])
+    tasks, remedy = TaskSet(catalogue()), "edit openapi_examples.json"
+    assert {*_values(examples, "brief")} == {instance.brief, tasks.task("train", 0).brief}, remedy
+    assert {*_values(examples, "acting_as")} == {instance.acting_as}, remedy
+    assert {*_values(examples, "version")} == {tasks.version, "0.1.0"}, remedy
+    assert {*_values(examples, "num_tasks")} == {split.num_tasks for split in tasks.splits()}, remedy
 
 
 async def test_every_error_response_has_examples_by_code(gateway: NotesGateway) -> None:
