@@ -44,7 +44,6 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "database flipped in the middle": lambda path: _flip(path, 0.5),
     "database flipped at the end": lambda path: _flip(path, 0.9999),
     "database flipped in a row": lambda path: path.write_bytes(path.read_bytes().replace(b"Volume 10", b"Volume 11")),
-    "schema flipped": lambda path: path.write_bytes(path.read_bytes().replace(b"CREATE TRIGGER", b"CREATE TRIG\xc7ER")),
     "database cut": lambda path: path.write_bytes(path.read_bytes()[:-1024]),
     "database emptied": lambda path: path.write_bytes(b""),
     "log flipped at the start": lambda path: _flip(_log(path), 0.0),
@@ -76,6 +75,14 @@ async def test_a_damaged_epoch_is_rejected(
         assert (refused.status_code, refused.json()["code"]) == (410, "episode-corrupt")
     for verb in ("digest", "evidence", "snapshot", "settle"):
         assert (await library.control(verb, {})).json()["code"] == "episode-corrupt"
+
+
+async def test_a_database_whose_schema_is_not_text_has_no_generation(library: ServiceHarness) -> None:
+    await _write(library)
+    episodes, path = library.app.state.episodes, _file(library)
+    episodes.close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TRIGGER", b"CREATE TRIG\xc7ER"))
+    assert episodes.database.read_generation(path) == 0
 
 
 async def test_a_database_file_does_not_change_after_it_was_created(library: ServiceHarness) -> None:

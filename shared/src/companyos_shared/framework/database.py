@@ -100,7 +100,7 @@ class Database:
             with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as last:
                 last.execute("PRAGMA user_version").fetchone()
                 db.close()
-        except DATABASE_ERRORS:
+        except sqlite3.Error:
             db.close()
 
     def read_generation(self, path: Path) -> int:

@@ -35,7 +35,10 @@ def rollback(db: Connection) -> None:
 
 
 DATABASE_ERRORS = (DBAPIError, sqlite3.Error, UnicodeDecodeError)
-"""Errors of SQLite, raised by SQLAlchemy or by the driver; the last one if a message quotes a damaged schema."""
+"""Errors of SQLite, raised by SQLAlchemy or by the driver.
+
+UnicodeDecodeError is raised if SQLite's message quotes a damaged schema.
+"""
 
 STORAGE_ERRORS = (*DATABASE_ERRORS, OSError)
 """Errors that `storage_full_error` accepts."""
