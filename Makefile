@@ -170,7 +170,7 @@ space: $(STAMP) ## Write build/space, the folder for `openenv validate`, `openen
 tasks: $(STAMP) ## Print statistics of the task set and search for duplicate instances (ARGS="--instances 100000" for a release)
 	@$(BIN)/python -m companyos_gateway.tasks $(ARGS)
 
-regenerate: docs ## Write all files that are generated from tools and tasks (ARGS="--scenario NAME" if only one has changed)
+regenerate: docs ## Write docs, OpenEnv's files and recorded episodes from tools and tasks (ARGS="--scenario NAME" if only one has changed)
 	@$(BIN)/python -m verification.openenv.record
 	@$(BIN)/python -m verification.recorded_episodes --write $(ARGS)
 

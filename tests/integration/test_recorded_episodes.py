@@ -1,4 +1,4 @@
-"""A part of `make recorded-episodes`, so that no change of a task or an observation goes unnoticed."""
+"""A part of `make recorded-episodes`, which notices most changes of tasks and observations."""
 
 from __future__ import annotations
 

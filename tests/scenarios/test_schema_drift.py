@@ -22,7 +22,10 @@ from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.proof.players.oracles import privileged_oracle
 
 MAX_TOKENS, MAX_TOKENS_WITH_DRIFT = 8000, 8400
-"""Limits of the schemas of all tools together, which an agent with `toolset="all"` reads at the start."""
+"""Limits of the schemas of all tools together, which an agent with `toolset="all"` reads at the start.
+
+Drift adds up to 310 tokens to those of today.
+"""
 
 BYTES_PER_TOKEN = 4
 PLAYED = "license_renewal"

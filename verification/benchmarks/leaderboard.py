@@ -43,8 +43,7 @@ def _replace(submission: Path) -> None:
         dated = re.sub(r"(?m)^date = .*$", f"date = {datetime.now(UTC).date()}", (submission / CARD).read_text())
         card.write_text(dated)
         _companyos("submit", run, "--card", card, "--no-evidence", "--out", made)
-        shutil.rmtree(submission)
-        shutil.move(made, submission)
+        shutil.copytree(made, submission, dirs_exist_ok=True)
 
 
 def _selection(track: Track) -> list[str]:
