@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_shared.framework import Call, PageCursor, PageView, list_edits, page_params
 from companyos_ticketdesk import tables
-from companyos_ticketdesk.board.service import show_ticket as load_ticket
+from companyos_ticketdesk.board import service as board
 from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
 from companyos_ticketdesk.pages.app import PAGES, teams_of
@@ -31,7 +31,7 @@ _EDITED = {
 def show_ticket(view: PageView, key: str, comments: PageCursor = None, history: PageCursor = None) -> HTMLResponse:
     """Show a ticket."""
     call = view.call
-    ticket = load_ticket(call, key)
+    ticket = board.show_ticket(call, key)
     day = call.now.date()
     team = [one for one in call.company.people if one.team_id == ticket.team_id and one.is_employed(day)]
     return view.page(
