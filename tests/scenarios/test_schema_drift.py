@@ -21,11 +21,8 @@ from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from verification.proof.players.oracles import privileged_oracle
 
-MAX_TOKENS, MAX_TOKENS_WITH_DRIFT = 8000, 8400
-"""Limits of the schemas of all tools together, which an agent with `toolset="all"` reads at the start.
-
-Drift adds up to 310 tokens to those of today.
-"""
+MAX_TOKENS = 8000
+"""Limit of the schemas of all tools together, which an agent with `toolset="all"` reads at the start."""
 
 BYTES_PER_TOKEN = 4
 PLAYED = "license_renewal"
@@ -63,13 +60,12 @@ def test_reworded_tool_descriptions_are_at_most_15_characters_longer(toolbox: To
         assert all(text != tool.description and len(text) <= len(tool.description) + 15 for text in texts), name
 
 
-def test_the_schemas_stay_within_their_token_limit(toolbox: Toolbox) -> None:
+def test_the_schemas_stay_within_their_token_limit_under_drift(toolbox: Toolbox) -> None:
     remedy = "shorten descriptions, or raise the limit and the target in verification/benchmarks/enterprise.py"
-    assert _tokens(list(toolbox)) <= MAX_TOKENS, remedy
     for seed in range(50):
         stream = Stream("drift", seed)
         drift = Drift(draw_field_names(stream.child("names")), draw_tool_descriptions(stream.child("words")))
-        assert _tokens([tool.with_drift(drift) for tool in toolbox]) <= MAX_TOKENS_WITH_DRIFT, remedy
+        assert _tokens([tool.with_drift(drift) for tool in toolbox]) <= MAX_TOKENS, remedy
 
 
 def test_names_and_arguments_of_tools_do_not_drift(toolbox: Toolbox) -> None:

@@ -19,7 +19,7 @@ from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
 from companyos_shared.streams import digest
 
 TASK_SET_REVISION = 2
-"""Raised by one in a release in which positions have other tasks than in the release before, if only in a text."""
+"""Raised by one in a release whose tasks differ from those of the release before, if only in a text."""
 
 CANARY = "companyos:31e3e0a1-5f23-4f1e-85bf-390078405ece"
 """Included in every published task. A text corpus that contains it contains tasks of this set and must not be used for
