@@ -40,7 +40,7 @@ def test_the_fair_oracle_succeeds_well_within_its_steps(ways: list[OracleTrace],
         assert kept.result.steps <= STEP_SHARE * kept.result.max_steps
 
 
-def test_the_fair_oracle_solves_all_perturbations_together_and_a_refusal_with_the_tools_of_the_task(
+def test_the_fair_oracle_solves_all_perturbations_together_with_the_tools_of_the_task(
     ways: list[OracleTrace], play_all: PlayAll
 ) -> None:
     used: set[str] = set()
@@ -54,8 +54,7 @@ def test_the_fair_oracle_solves_all_perturbations_together_and_a_refusal_with_th
         await fair_player(name)(task, noted)
 
     everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
-    refused = EpisodeSpec(scenario=name, player=watched, seed=ways[1].seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
-    specs = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything), refused]
+    specs = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
     for kept in play_all(specs):
         assert kept.result.success, (kept.result.seed, kept.result.player_error)
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)

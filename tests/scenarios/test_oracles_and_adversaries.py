@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from companyos.contract import Outcome
-from companyos.policies import load_policy
-from companyos_gateway.chaos import Kind
+from companyos.policies import Call, StepView, TaskView, load_policy
+from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.engine.reward import STEP_COST
 from companyos_gateway.evaluation import Evidence
+from companyos_gateway.scenarios import catalogue
+from companyos_players import ToolClient
 from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll
 from verification.proof import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE, RecordedEpisode
@@ -93,8 +97,42 @@ def test_the_fair_oracle_succeeds_at_high_levels(play_all: PlayAll, chaos: int) 
     assert all(one.result.success for one in kept), [one.result.player_error for one in kept]
 
 
+def test_the_tools_of_the_task_exist_and_are_sufficient(play_all: PlayAll) -> None:
+    used: set[str] = set()
+
+    async def watched(task: TaskView, call: Call) -> None:
+        async def noted(tool: str, arguments: dict[str, Any], /) -> StepView:
+            used.add(tool)
+            return await call(tool, arguments)
+
+        await FAIR_ORACLE(task, noted)
+
+    async def offered(task: TaskView, _call: Call) -> None:
+        assert {tool.name for tool in task.tools} >= set(catalogue()[SCENARIO].plan(0, 0).task_tools)
+
+    overrides = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
+    specs = [
+        EpisodeSpec(player=watched, seed=31, chaos=0, overrides=overrides),
+        EpisodeSpec(player=watched, seed=20, chaos=2),
+    ]
+    kept = play_all([*specs, EpisodeSpec(player=offered, seed=1, chaos=0)])
+    assert [one.result.player_error for one in kept] == [None, None, None]
+    assert used - {"wait", "finish"} <= set(kept[0].instance.task_tools)
+
+
 def test_the_oracle_is_an_installed_policy(play_all: PlayAll) -> None:
     policy = load_policy("oracle")
     assert policy.name == "oracle"
     kept = play_all([EpisodeSpec(player=policy.play, seed=12, chaos=1)])[0]
     assert kept.result.success
+
+
+def test_resolving_the_ticket_alone_does_not_solve_the_task(play_all: PlayAll) -> None:
+    async def resolve(task: TaskView, call: Call) -> None:
+        key = next(
+            word.strip(",;:.") for word in task.brief.split() if "-" in word and word.strip(",;:.")[-1].isdigit()
+        )
+        await ToolClient(call).call("ticketdesk_transition_ticket", key=key, to="resolved")
+
+    kept = play_all([EpisodeSpec(player=resolve, seed=11, chaos=0)])[0]
+    assert not kept.result.success
