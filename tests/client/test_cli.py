@@ -332,7 +332,14 @@ def test_eval_plays_the_tasks_that_are_named_once_each_and_resumes(tiny_url: str
     ]
     resumed = RUNNER.invoke(app, [*request, "--task", "test.tiny.2.01", "--trials", "2", "--out", str(out), "--resume"])
     assert "6 episodes in" in resumed.stdout, resumed.stderr
-    assert "dry run: 2 tasks of task set 1.1.tiny" in RUNNER.invoke(app, [*request, *DRY_RUN]).stdout
+
+
+def test_a_dry_run_of_a_scenario_without_players_fails_at_once_with_the_reason(tiny_url: str) -> None:
+    answer = RUNNER.invoke(app, ["eval", "--task", "test.tiny.2.02", "--url", tiny_url, *DRY_RUN])
+    assert answer.exit_code == 1
+    assert "dry run: 1 task of task set 1.1.tiny" in answer.stdout
+    assert "The scenario 'tiny' has no players" in answer.stderr.replace("\n", " ")
+    assert "attempts" not in answer.stderr
 
 
 @pytest.mark.parametrize(

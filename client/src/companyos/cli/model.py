@@ -78,7 +78,7 @@ class LlmOptions:
                 max_tokens=self.max_tokens,
                 max_cost=self.max_cost,
                 timeout_s=self.timeout_s,
-                retries=self.retries,
+                retries=0 if self.dry_run else self.retries,
                 extra_body=_parse_json_object(self.extra_body),
                 api_key=None if self.dry_run else provider.key_from_environment(),
                 is_dry_run=self.dry_run,
