@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncIterator
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from companyos_gateway.engine.openapi_operations import Operation, parse_operations
 from companyos_gateway.engine.toolbox import Tool, build_toolbox
-from companyos_shared.framework import Service
+from companyos_shared.framework import Service, create_app
 from companyos_shared.framework.testing import ServiceHarness
 
 
@@ -36,8 +37,13 @@ async def harness(service: Service[Any]) -> AsyncIterator[ServiceHarness]:
 
 
 @pytest.fixture
-def manifest(harness: ServiceHarness) -> dict[str, Any]:
-    document: dict[str, Any] = harness.app.openapi()
+def manifest(service: Service[Any]) -> dict[str, Any]:
+    return _openapi_of(service.name)
+
+
+@cache
+def _openapi_of(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = create_app(SERVICES[name]).openapi()
     return document
 
 

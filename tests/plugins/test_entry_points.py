@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from companyos import entry_points
 from companyos.entry_points import EntryPointError
 from companyos.policies import load_policy, policy_names, registry
 from companyos_gateway.chaos import FaultPlan, levels, profile_for, profiles
@@ -49,6 +50,7 @@ async def play(task, call):
 WORKER, ADVERSARIES, REQUIRED_CHAOS = Clerk, build_adversaries(Clerk, {}), {"stall": "stale_metric"}
 """
 CACHES = (
+    entry_points._selector,
     profiles._profiles,
     registry._entry_points,
     players._added_module,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 
@@ -17,11 +20,17 @@ class EntryPointError(ValueError):
 def find_entry_points(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group, sorted by name. Raises EntryPointError for a duplicate name."""
     found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+    for point in sorted(_selector(tuple(sys.path))(group=group), key=lambda point: (point.name, point.value)):
         if point.name in found:
             raise EntryPointError(point, f"{found[point.name].value} has the same name in {group}")
         found[point.name] = point
     return found
+
+
+@lru_cache(maxsize=1)
+def _selector(_path: tuple[str, ...]) -> Callable[..., EntryPoints]:
+    """Read the metadata of all packages, which takes milliseconds, and again only if `sys.path` has changed."""
+    return entry_points().select
 
 
 def load_entry_point(point: EntryPoint) -> Any:

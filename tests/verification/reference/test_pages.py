@@ -22,7 +22,11 @@ from verification.reference.tools_page import tools_page
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ROOT / "gateway/src/companyos_gateway/scenarios"
-PAGE = scenarios_page(catalogue())
+
+
+@pytest.fixture(scope="module")
+def page_of_scenarios() -> str:
+    return scenarios_page(catalogue())
 
 
 @pytest.fixture
@@ -43,9 +47,9 @@ def _headings(page: str) -> Iterator[str]:
     yield from re.findall(r"^#+ (.*)$", page, re.MULTILINE)
 
 
-def test_every_scenario_has_a_row_that_links_to_its_readme() -> None:
+def test_every_scenario_has_a_row_that_links_to_its_readme(page_of_scenarios: str) -> None:
     for name in catalogue():
-        assert re.search(rf"^\| \[{name}\]\(.*/{name}/README\.md\) \| \w", PAGE, re.MULTILINE), name
+        assert re.search(rf"^\| \[{name}\]\(.*/{name}/README\.md\) \| \w", page_of_scenarios, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("name", sorted(catalogue()))
@@ -54,25 +58,25 @@ def test_the_readme_of_a_scenario_covers_success_difficulty_and_refusal(name: st
     assert all(f"**{part}:**" in text for part in ("Success", "Difficulty", "Refusal"))
 
 
-def test_every_kind_of_chaos_is_documented() -> None:
+def test_every_kind_of_chaos_is_documented(page_of_scenarios: str) -> None:
     assert set(read_texts("kinds")) >= set(Kind)
-    assert all(f"*{kind.replace('_', ' ')}*" in PAGE for kind in Kind)
+    assert all(f"*{kind.replace('_', ' ')}*" in page_of_scenarios for kind in Kind)
 
 
-def test_limits_and_rates_of_single_services_are_listed() -> None:
+def test_limits_and_rates_of_single_services_are_listed(page_of_scenarios: str) -> None:
     profile = profile_for(levels()[-1])
     for group in Group:
-        section = PAGE.partition(f"| {GROUPS[group].lower()} |")[2].partition("\n\n")[0]
+        section = page_of_scenarios.partition(f"| {GROUPS[group].lower()} |")[2].partition("\n\n")[0]
         kinds = profile.budget.kinds(group) or profile.budget.timeouts
         assert re.search(rf"^\| at most \| .*/{kinds} \|$", section, re.MULTILINE), group
     limited = profile.rates[Kind.RATE_LIMITED]
     (service, rate), *_ = limited.services.items()
-    assert re.search(rf"/{100 * limited.rate:g}, {service} [\d./]+/{100 * rate:g} \|$", PAGE, re.MULTILINE)
+    assert re.search(rf"/{100 * limited.rate:g}, {service} [\d./]+/{100 * rate:g} \|$", page_of_scenarios, re.MULTILINE)
 
 
-def test_the_page_of_scenarios_contains_no_ids_of_an_instance() -> None:
-    assert not re.findall(r"\b[A-Z]{2,4}-[0-9]+", PAGE)
-    assert not re.findall(r"\b[3-5][0-9]{9}\b", PAGE)
+def test_the_page_of_scenarios_contains_no_ids_of_an_instance(page_of_scenarios: str) -> None:
+    assert not re.findall(r"\b[A-Z]{2,4}-[0-9]+", page_of_scenarios)
+    assert not re.findall(r"\b[3-5][0-9]{9}\b", page_of_scenarios)
 
 
 def test_a_scenario_without_a_readme_has_a_row_with_its_docstring() -> None:
@@ -93,9 +97,9 @@ def test_every_tool_has_a_row_with_its_required_arguments(tools: list[ToolSpec])
         assert all(f"**{name}**" in row[0] for name in tool.input_schema.get("required", ()))
 
 
-def test_links_inside_the_pages_have_targets(tools: list[ToolSpec]) -> None:
-    for page in (PAGE, tools_page(tools)):
+def test_links_inside_the_pages_have_targets(tools: list[ToolSpec], page_of_scenarios: str) -> None:
+    for page in (page_of_scenarios, tools_page(tools)):
         headings = {heading.lower().replace(" ", "-") for heading in _headings(page)}
         assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings
-    for link in re.findall(r"\]\((\.\./[^)]+)\)", PAGE):
+    for link in re.findall(r"\]\((\.\./[^)]+)\)", page_of_scenarios):
         assert (ROOT / "docs" / link.partition("#")[0]).is_file(), link
