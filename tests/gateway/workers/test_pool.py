@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
+import pytest
+
+from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
 from companyos_gateway.workers.metrics import merge_metrics
 from companyos_gateway.workers.pool import WorkerPool, worker_environment
 
@@ -15,6 +19,22 @@ def test_the_first_worker_uses_the_folder_of_a_single_gateway(tmp_path: Path) ->
         "data/worker-2",
         "data/worker-3",
     ]
+
+
+def test_all_workers_get_the_secret_of_the_first_which_only_the_owner_can_read(tmp_path: Path) -> None:
+    pool = WorkerPool(3, tmp_path / "data", tmp_path)
+    pool.prepare()
+    files = [worker.data_dir / "gateway" / SECRET_FILE for worker in pool.workers]
+    assert len({file.read_text() for file in files}) == 1
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_an_invalid_secret_of_any_worker_is_an_error_before_the_start(tmp_path: Path) -> None:
+    pool = WorkerPool(2, tmp_path / "data", tmp_path)
+    pool.prepare()
+    (tmp_path / "data" / "worker-2" / "gateway" / SECRET_FILE).write_text("")
+    with pytest.raises(InvalidSecretError, match="worker-2"):
+        pool.prepare()
 
 
 def test_workers_with_the_fewest_sockets_come_first_and_equal_ones_take_turns(tmp_path: Path) -> None:

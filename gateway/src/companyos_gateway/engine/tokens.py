@@ -75,14 +75,15 @@ def _digest(token: str) -> bytes:
     return sha256(token.encode()).digest()
 
 
-def read_or_create_secret(folder: Path) -> bytes:
-    """Return the secret in a folder, which the first call creates; raises InvalidSecretError and OSError.
+def read_or_create_secret(folder: Path, initial: bytes | None = None) -> bytes:
+    """Return the secret in a folder, which the first call creates: `initial`, or one drawn at random.
 
-    The file is created atomically, and only its owner can read it. Gateways must not share a folder.
+    The file is created atomically and durably, and only its owner can read it. Gateways must not share a folder. Raises
+    InvalidSecretError and OSError.
     """
     path = folder / SECRET_FILE
     if not path.exists():
-        _create_secret(path)
+        _create_secret(path, initial or secrets.token_bytes(SECRET_BYTES))
     try:
         secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except ValueError:
@@ -92,13 +93,13 @@ def read_or_create_secret(folder: Path) -> bytes:
     return secret
 
 
-def _create_secret(path: Path) -> None:
+def _create_secret(path: Path, secret: bytes) -> None:
     temporary = path.with_name(f"{path.name}.tmp")
     temporary.unlink(missing_ok=True)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(SECRET_BYTES))
+            file.write(secret.hex())
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from companyos_gateway.engine.tokens import SECRET_FILE, read_or_create_secret
+from companyos_gateway.engine.tokens import read_or_create_secret
 from companyos_gateway.process.backoff import Backoff
 from companyos_gateway.process.data_folder import locked_folder
 from companyos_shared.private_files import make_private_folder
@@ -97,10 +97,7 @@ class WorkerPool:
             secret = read_or_create_secret(folder)
         for worker in self.workers[1:]:
             with locked_folder(worker.data_dir / "gateway") as folder:
-                if not (folder / SECRET_FILE).exists():
-                    temporary = folder / f"{SECRET_FILE}.tmp"
-                    temporary.write_text(secret.hex(), encoding="ascii")
-                    temporary.rename(folder / SECRET_FILE)
+                read_or_create_secret(folder, secret)
         make_private_folder(self._private / "sessions")
 
     async def __aenter__(self) -> WorkerPool:
