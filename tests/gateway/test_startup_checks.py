@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from companyos_gateway.process import startup_checks
-from companyos_gateway.process.data_folder import FolderInUseError, open_folders
+from companyos_gateway.process.data_folder import open_folders
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
+from companyos_shared.folder_lock import FolderInUseError
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,16 @@ def test_a_data_folder_is_locked_by_one_gateway_and_released_at_its_end(tmp_path
         assert folders.data == tmp_path
 
 
-@pytest.mark.parametrize("folder", ["/proc/nowhere", "used"])
-def test_an_unusable_data_folder_is_named(tmp_path: Path, folder: str) -> None:
-    data_dir = tmp_path / folder
-    with ExitStack() as stack:
-        if folder == "used":
-            stack.enter_context(open_folders(data_dir))
-        code, line = _refused_start(COMPANYOS_DATA_DIR=str(data_dir))
-    reason = "is used by another gateway" if folder == "used" else "cannot be used: No such file or directory"
-    assert (code, line) == (2, f"error: COMPANYOS_DATA_DIR {data_dir} {reason}")
+def test_an_unusable_data_folder_is_named() -> None:
+    code, line = _refused_start(COMPANYOS_DATA_DIR="/proc/nowhere")
+    assert (code, line) == (2, "error: COMPANYOS_DATA_DIR /proc/nowhere cannot be used: No such file or directory")
+
+
+def test_a_used_data_folder_is_named_with_the_process_that_uses_it(tmp_path: Path) -> None:
+    with open_folders(tmp_path):
+        code, line = _refused_start(COMPANYOS_DATA_DIR=str(tmp_path))
+    assert code == 2
+    assert line.startswith(f"error: The folder {tmp_path}/gateway is in use by process {os.getpid()} (")
 
 
 def test_an_invalid_secret_is_named_and_not_changed(tmp_path: Path) -> None:

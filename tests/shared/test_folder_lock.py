@@ -76,7 +76,7 @@ def test_an_unreadable_holder_is_not_killed(tmp_path: Path, content: str) -> Non
 def test_a_process_that_reuses_the_id_of_the_holder_is_not_killed(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path, "a.module") as pid:
         (tmp_path / "lock").write_text(f'{{"pid": {pid}, "started": 1}}')
-        with pytest.raises(FolderInUseError):
+        with pytest.raises(FolderInUseError, match="another process"):
             kill_orphan(tmp_path, "a.module")
 
 

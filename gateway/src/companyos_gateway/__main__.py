@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from companyos.entry_points import EntryPointError
-from companyos_gateway.process.data_folder import FolderInUseError, GatewayFolders, open_folders
+from companyos_gateway.process.data_folder import GatewayFolders, open_folders
 from companyos_gateway.process.embedded_services import EmbeddedServices
+from companyos_shared.folder_lock import FolderInUseError
 from companyos_shared.lifetime import exit_when_stdin_closes
 from companyos_shared.private_files import keep_files_private
 
@@ -57,8 +58,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     with ExitStack() as stack:
         try:
             folders = stack.enter_context(open_folders(Path(data_dir) if data_dir else None))
-        except FolderInUseError:
-            parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} is used by another gateway\n")
+        except FolderInUseError as refusal:
+            parser.exit(MISUSED, f"error: {refusal}\n")
         except OSError as error:
             parser.exit(MISUSED, f"error: COMPANYOS_DATA_DIR {data_dir} cannot be used: {error.strerror}\n")
         try:

@@ -76,7 +76,7 @@ def kill_orphan(folder: Path, module: str) -> None:
     give_up_at = time.monotonic() + RELEASE_TIMEOUT_S
     while not _is_free(folder):
         if time.monotonic() > give_up_at:
-            raise FolderInUseError(f"The folder {folder} is still in use by {_describe(holder)}, which was killed.")
+            raise FolderInUseError(f"The folder {folder} is still in use after process {holder.pid} was killed.")
         time.sleep(_POLL_S)
 
 
@@ -133,6 +133,6 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def _describe(holder: Holder | None) -> str:
-    if holder is None:
+    if holder is None or not holder.is_running:  # the process may be in another container, with process ids of its own
         return "another process"
     return f"process {holder.pid} ({' '.join(holder.command).strip() or 'unknown command'})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from companyos_shared.folder_lock import lock_folder
 from companyos_shared.private_files import make_private_folder
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the tmpfs that every Linux has
@@ -19,11 +19,6 @@ MIN_FREE_BYTES = 512 * 1024 * 1024
 """With less free shared memory, the disk is used if it has more. Containers have 64 MiB by default."""
 
 _FOLDER_PREFIX = "companyos-embedded-"
-_LOCK = "lock"
-
-
-class FolderInUseError(Exception):
-    """Another gateway uses the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +73,8 @@ def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
 def locked_folder(folder: Path) -> Iterator[Path]:
     """Lock a folder for one gateway, and create it if it is missing; raises FolderInUseError or OSError."""
     make_private_folder(folder)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FolderInUseError(f"another gateway uses the folder {folder}") from None
+    with lock_folder(folder):
         yield folder
-    finally:
-        os.close(descriptor)
 
 
 def _remove_orphans(parent: Path) -> None:
@@ -95,7 +83,7 @@ def _remove_orphans(parent: Path) -> None:
     Process ids are not unique across containers. A folder or link of another user could redirect the lock file.
     """
     for orphan in parent.glob(f"{_FOLDER_PREFIX}*"):
-        with suppress(FolderInUseError, OSError):
+        with suppress(OSError):
             if orphan.is_symlink() or orphan.stat().st_uid != os.geteuid():
                 continue
             with locked_folder(orphan):

@@ -12,13 +12,14 @@ from typing import Any, NoReturn
 from companyos.openenv_preload import preload_openenv
 from companyos_gateway.engine.tokens import InvalidSecretError
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
-from companyos_gateway.process.data_folder import FolderInUseError, temporary_data_folder
+from companyos_gateway.process.data_folder import temporary_data_folder
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
 from companyos_gateway.settings import MAX_WORKERS
 from companyos_gateway.workers.pool import REFUSED, WorkerPool
 from companyos_gateway.workers.router import Router
 from companyos_gateway.workers.websocket_relay import WebSocketRelay
+from companyos_shared.folder_lock import FolderInUseError
 from companyos_shared.private_files import make_private_folder
 from companyos_shared.serving import serve
 from companyos_shared.web.response_headers import ResponseHeadersMiddleware
