@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.requests import HTTPConnection
@@ -10,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from companyos_gateway.api.lazy_app import LazyApp
 from companyos_gateway.api.mcp_target import OWN_TOOLS, TARGET_SCOPE_KEY, McpTarget
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError, UnknownEpisodeError, UnknownServiceError
@@ -32,7 +36,7 @@ class McpEndpoint:
 
     def __init__(self, runtime: GatewayRuntime) -> None:
         self._runtime = runtime
-        self._app_future: asyncio.Future[ASGIApp] | None = None
+        self._server = LazyApp(runtime, partial(_open_server, runtime))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request. A request for an unknown episode gets a JSON-RPC error, whatever its method."""
@@ -43,7 +47,7 @@ class McpEndpoint:
             reply = JsonRpcRequestError.from_problem(problem, request).reply
             await JSONResponse(reply, headers={PROBLEM_HEADER: problem.code})(scope, receive, send)
             return
-        app = await self._app()
+        app = await self._server.app()
         await app({**scope, "path": "/", "root_path": "", TARGET_SCOPE_KEY: target}, receive, send)
 
     def _target(self, connection: HTTPConnection, request: dict[str, Any]) -> McpTarget:
@@ -65,29 +69,18 @@ class McpEndpoint:
             raise MissingEpisodeError(f"Pass the episode in the path or in the header {EPISODE_HEADER}.")
         return McpTarget(own_episode, service, with_reward=is_trainer(connection))
 
-    async def _app(self) -> ASGIApp:
-        if self._app_future is None:
-            self._app_future = asyncio.get_running_loop().create_future()
-            self._runtime.run_in_background(self._serve(self._app_future))
-        return await asyncio.shield(self._app_future)
-
-    async def _serve(self, app_future: asyncio.Future[ASGIApp]) -> None:
-        """Run the server until shutdown. The same task has to enter and exit its lifespan."""
-        try:
-            app = await asyncio.to_thread(_make_app, self._runtime)
-            async with app.lifespan(app):
-                app_future.set_result(app)
-                await asyncio.Event().wait()
-        except Exception as bug:  # noqa: BLE001 - raised again in the waiting requests
-            app_future.set_exception(bug)
-        finally:
-            app_future.cancel()
-
 
 def mcp_routes(runtime: GatewayRuntime) -> list[Route]:
     """Return the MCP routes. Include them before the framework's."""
     endpoint = McpEndpoint(runtime)
     return [Route(path, endpoint, methods=["POST"]) for path in MCP_PATHS]
+
+
+@asynccontextmanager
+async def _open_server(runtime: GatewayRuntime) -> AsyncIterator[ASGIApp]:
+    app = await asyncio.to_thread(_make_app, runtime)
+    async with app.lifespan(app):
+        yield app
 
 
 def _make_app(runtime: GatewayRuntime) -> Any:

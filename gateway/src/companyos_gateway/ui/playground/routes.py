@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from companyos_gateway.api.lazy_app import LazyApp
 from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.runtime import GatewayRuntime
 
@@ -18,42 +22,27 @@ PLAYGROUND_PATH = "/web"
 
 def playground_routes(runtime: GatewayRuntime, drain: DrainState) -> list[BaseRoute]:
     """Return the routes of the playground."""
-    return [
-        Route(PLAYGROUND_PATH, _redirect_to_page, include_in_schema=False),
-        Mount(PLAYGROUND_PATH, PlaygroundApp(runtime, drain)),
-    ]
+    page = LazyApp(runtime, partial(_open_page, runtime, drain))
 
-
-class PlaygroundApp:
-    """ASGI app that builds the page at the first request. Concurrent requests wait for it."""
-
-    def __init__(self, runtime: GatewayRuntime, drain: DrainState) -> None:
-        self._runtime = runtime
-        self._drain = drain
-        self._ready: asyncio.Future[ASGIApp] | None = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
-        if self._ready is None:
-            self._ready = asyncio.get_running_loop().create_future()
-            self._runtime.run_in_background(self._run(self._ready))
-        page = await asyncio.shield(self._ready)
+    async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         page_scope = {**scope, "root_path": scope.get("root_path", "").removesuffix(PLAYGROUND_PATH)}
-        await page(page_scope, receive, send)
+        await (await page.app())(page_scope, receive, send)
 
-    async def _run(self, ready: asyncio.Future[ASGIApp]) -> None:
-        try:
-            page = await asyncio.to_thread(_build_page, self._runtime)
-            async with page.router.lifespan_context(page):
-                ready.set_result(page)
-                await self._drain.started.wait()
-                page.state.end_of_streams.set()
-                await asyncio.Event().wait()
-        except Exception as error:
-            self._ready = None
-            if ready.done():
-                raise
-            ready.set_exception(error)
+    return [Route(PLAYGROUND_PATH, _redirect_to_page, include_in_schema=False), Mount(PLAYGROUND_PATH, serve_page)]
+
+
+@asynccontextmanager
+async def _open_page(runtime: GatewayRuntime, drain: DrainState) -> AsyncIterator[FastAPI]:
+    page = await asyncio.to_thread(_build_page, runtime)
+    async with page.router.lifespan_context(page):
+        runtime.run_in_background(_close_streams(page, drain))
+        yield page
+
+
+async def _close_streams(page: FastAPI, drain: DrainState) -> None:
+    """Close the event streams of open pages when the gateway is about to stop."""
+    await drain.started.wait()
+    page.state.end_of_streams.set()
 
 
 def _build_page(runtime: GatewayRuntime) -> FastAPI:

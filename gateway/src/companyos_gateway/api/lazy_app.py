@@ -1,0 +1,42 @@
+"""Starts an ASGI app with its first request, for parts of the gateway whose imports take long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from starlette.types import ASGIApp
+
+from companyos_gateway.runtime import GatewayRuntime
+
+
+class LazyApp:
+    """An ASGI app that runs from its first request until shutdown."""
+
+    def __init__(self, runtime: GatewayRuntime, open_app: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        self._runtime = runtime
+        self._open_app = open_app
+        self._app: asyncio.Future[ASGIApp] | None = None
+
+    async def app(self) -> ASGIApp:
+        """Return the app and start it if necessary. Raises the error of a failed start; the next call tries again."""
+        if self._app is None:
+            self._app = asyncio.get_running_loop().create_future()
+            self._runtime.run_in_background(self._run(self._app))
+        return await asyncio.shield(self._app)
+
+    async def _run(self, app: asyncio.Future[ASGIApp]) -> None:
+        """Run the app until shutdown. The same task has to enter and exit its lifespan."""
+        try:
+            async with self._open_app() as opened:
+                app.set_result(opened)
+                await asyncio.Event().wait()
+        except Exception as error:
+            self._app = None
+            if app.done():
+                raise
+            app.set_exception(error)
+        finally:
+            app.cancel()
