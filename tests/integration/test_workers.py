@@ -305,5 +305,5 @@ def test_an_unusable_folder_is_reported_in_one_line(tmp_path: Path) -> None:
 
 
 def test_two_gateways_with_one_folder_are_rejected_in_one_line(workers: Enterprise) -> None:
-    with pytest.raises(EnterpriseError, match="another gateway uses the folder"):
+    with pytest.raises(EnterpriseError, match="gateway is in use by process"):
         Enterprise(workers=2, data_dir=workers._data_dir, alone=True).__enter__()

@@ -1,14 +1,15 @@
-"""The lock of a service's folder: one process at a time, whose id the file contains."""
+"""The lock of a data folder: one process at a time, whose id the file contains."""
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ def test_a_folder_is_locked_by_one_process_and_released_at_its_end(tmp_path: Pat
         pass
 
 
+def test_a_folder_can_be_locked_without_space_for_the_name_of_the_process(tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limit[1]))
+        try:
+            stack.enter_context(lock_folder(tmp_path))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        with pytest.raises(FolderInUseError, match="another process"), lock_folder(tmp_path):
+            pass
+
+
 def test_a_process_that_runs_the_module_is_killed_even_if_it_is_stopped(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path, "a.module") as pid:
         os.kill(pid, signal.SIGSTOP)
@@ -59,8 +72,9 @@ def test_a_process_that_runs_the_module_is_killed_even_if_it_is_stopped(tmp_path
 
 def test_any_other_process_is_not_killed_and_is_named(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path) as pid:
-        with pytest.raises(FolderInUseError, match=f"process {pid} "):
+        with pytest.raises(FolderInUseError, match=f"process {pid} ") as refusal:
             kill_orphan(tmp_path, "a.module")
+        assert len(str(refusal.value).splitlines()) == 1
         time.sleep(0.05)
         assert Holder(pid, start_time(pid)).is_running
 

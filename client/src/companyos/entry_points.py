@@ -18,7 +18,10 @@ class EntryPointError(ValueError):
 
 
 def find_entry_points(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group, sorted by name. Raises EntryPointError for a duplicate name."""
+    """Return the entry points of a group, sorted by name. Raises EntryPointError for a duplicate name.
+
+    Packages that are installed later are found after a restart.
+    """
     found: dict[str, EntryPoint] = {}
     for point in sorted(_selector(tuple(sys.path))(group=group), key=lambda point: (point.name, point.value)):
         if point.name in found:
@@ -29,7 +32,7 @@ def find_entry_points(group: str) -> dict[str, EntryPoint]:
 
 @lru_cache(maxsize=1)
 def _selector(_path: tuple[str, ...]) -> Callable[..., EntryPoints]:
-    """Read the metadata of all packages, which takes milliseconds, and again only if `sys.path` has changed."""
+    """Return the function that selects entry points; reading the metadata of all packages takes milliseconds."""
     return entry_points().select
 
 

@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,14 +47,17 @@ class Holder:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; raises FolderInUseError, which names the holder."""
+    """Hold the lock of a folder; raises FolderInUseError, which names the holder.
+
+    If the disk is full, the lock file may not name this process.
+    """
     descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if not _try_lock(descriptor):
             raise FolderInUseError(f"The folder {folder} is in use by {_describe(holder_of(folder))}.")
         own = {"pid": os.getpid(), "started": start_time(os.getpid())}
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(own).encode(), 0)
+        with suppress(OSError):
+            os.ftruncate(descriptor, os.pwrite(descriptor, json.dumps(own).encode(), 0))
         yield
     finally:
         os.close(descriptor)
@@ -135,4 +138,4 @@ def _try_lock(descriptor: int) -> bool:
 def _describe(holder: Holder | None) -> str:
     if holder is None or not holder.is_running:  # the process may be in another container, with process ids of its own
         return "another process"
-    return f"process {holder.pid} ({' '.join(holder.command).strip() or 'unknown command'})"
+    return f"process {holder.pid} ({' '.join(' '.join(holder.command).split()) or 'unknown command'})"

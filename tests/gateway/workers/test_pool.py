@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -22,18 +23,22 @@ def test_the_first_worker_uses_the_folder_of_a_single_gateway(tmp_path: Path) ->
 
 
 def test_all_workers_get_the_secret_of_the_first_which_only_the_owner_can_read(tmp_path: Path) -> None:
-    pool = WorkerPool(3, tmp_path / "data", tmp_path)
-    pool.prepare()
+    pool, before = WorkerPool(3, tmp_path / "data", tmp_path), os.umask(0o022)
+    try:
+        pool.prepare()
+    finally:
+        os.umask(before)
     files = [worker.data_dir / "gateway" / SECRET_FILE for worker in pool.workers]
     assert len({file.read_text() for file in files}) == 1
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
-def test_an_invalid_secret_of_any_worker_is_an_error_before_the_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["", "ab" * 32], ids=["invalid", "different"])
+def test_a_wrong_secret_of_any_worker_is_an_error_before_the_start(tmp_path: Path, content: str) -> None:
     pool = WorkerPool(2, tmp_path / "data", tmp_path)
     pool.prepare()
-    (tmp_path / "data" / "worker-2" / "gateway" / SECRET_FILE).write_text("")
-    with pytest.raises(InvalidSecretError, match="worker-2"):
+    (tmp_path / "data" / "worker-2" / "gateway" / SECRET_FILE).write_text(content)
+    with pytest.raises(InvalidSecretError, match="worker-2/gateway/secret must"):
         pool.prepare()
 
 

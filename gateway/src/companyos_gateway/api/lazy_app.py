@@ -13,7 +13,7 @@ from companyos_gateway.runtime import GatewayRuntime
 
 
 class LazyApp:
-    """An ASGI app that runs from its first request until shutdown."""
+    """Holds an ASGI app, which its first request starts and which runs until shutdown."""
 
     def __init__(self, runtime: GatewayRuntime, open_app: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
         self._runtime = runtime
@@ -23,20 +23,19 @@ class LazyApp:
     async def app(self) -> ASGIApp:
         """Return the app and start it if necessary. Raises the error of a failed start; the next call tries again."""
         if self._app is None:
-            self._app = asyncio.get_running_loop().create_future()
-            self._runtime.run_in_background(self._run(self._app))
+            self._app = future = asyncio.get_running_loop().create_future()
+            running = self._runtime.run_in_background(self._run(future))
+            running.add_done_callback(lambda _running: future.cancel())
         return await asyncio.shield(self._app)
 
-    async def _run(self, app: asyncio.Future[ASGIApp]) -> None:
+    async def _run(self, future: asyncio.Future[ASGIApp]) -> None:
         """Run the app until shutdown. The same task has to enter and exit its lifespan."""
         try:
-            async with self._open_app() as opened:
-                app.set_result(opened)
+            async with self._open_app() as app:
+                future.set_result(app)
                 await asyncio.Event().wait()
         except Exception as error:
             self._app = None
-            if app.done():
+            if future.done():
                 raise
-            app.set_exception(error)
-        finally:
-            app.cancel()
+            future.set_exception(error)

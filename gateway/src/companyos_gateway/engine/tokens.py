@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
+
+from companyos_gateway.engine.episode_files import write_file
 
 SECRET_FILE = "secret"  # noqa: S105 - a file's name
 SECRET_BYTES = 32
@@ -78,12 +79,14 @@ def _digest(token: str) -> bytes:
 def read_or_create_secret(folder: Path, initial: bytes | None = None) -> bytes:
     """Return the secret in a folder, which the first call creates: `initial`, or one drawn at random.
 
-    The file is created atomically and durably, and only its owner can read it. Gateways must not share a folder. Raises
+    The file is created atomically, and only its owner can read it. Gateways must not share a folder. Raises
     InvalidSecretError and OSError.
     """
     path = folder / SECRET_FILE
     if not path.exists():
-        _create_secret(path, initial or secrets.token_bytes(SECRET_BYTES))
+        temporary = path.with_name(f"{path.name}.tmp")
+        write_file(temporary, (initial or secrets.token_bytes(SECRET_BYTES)).hex().encode(), durable=True)
+        temporary.rename(path)
     try:
         secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except ValueError:
@@ -91,17 +94,3 @@ def read_or_create_secret(folder: Path, initial: bytes | None = None) -> bytes:
     if len(secret) != SECRET_BYTES:
         raise InvalidSecretError(f"{path} must contain a secret of {SECRET_BYTES} bytes in hexadecimal")
     return secret
-
-
-def _create_secret(path: Path, secret: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.unlink(missing_ok=True)
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secret.hex())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.rename(path)
-    finally:
-        temporary.unlink(missing_ok=True)

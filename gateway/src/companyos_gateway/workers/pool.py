@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from companyos_gateway.engine.tokens import read_or_create_secret
+from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError, read_or_create_secret
 from companyos_gateway.process.backoff import Backoff
 from companyos_gateway.process.data_folder import locked_folder
 from companyos_shared.private_files import make_private_folder
@@ -89,7 +89,7 @@ class WorkerPool:
         return sorted(self.workers, key=lambda worker: (worker.websockets, (worker.number - self._turn) % count))
 
     def prepare(self) -> None:
-        """Create the folders, and copy the secret of the first worker to the others.
+        """Create the folders, and copy the secret of the first worker to those that have none.
 
         Raises FolderInUseError if another gateway uses one of them, InvalidSecretError and OSError.
         """
@@ -97,7 +97,8 @@ class WorkerPool:
             secret = read_or_create_secret(folder)
         for worker in self.workers[1:]:
             with locked_folder(worker.data_dir / "gateway") as folder:
-                read_or_create_secret(folder, secret)
+                if read_or_create_secret(folder, secret) != secret:
+                    raise InvalidSecretError(f"{folder / SECRET_FILE} must be equal to that of the first worker")
         make_private_folder(self._private / "sessions")
 
     async def __aenter__(self) -> WorkerPool:
