@@ -58,22 +58,15 @@ def _url(message: str) -> str:
     return found[1]
 
 
-def _take_step(message: str) -> dict[str, Any]:
-    """Take the step that the output shows as a curl command."""
+def _take_step(message: str, episode: str = "main") -> dict[str, Any]:
+    """Take the step that the output shows as a curl command for `main`."""
     found = re.search(r"curl -s (\S+/step) -d '(.*)'", message)
     assert found is not None
-    return _post(found[1], found[2])
+    return _post(found[1], {**json.loads(found[2]), "episode_id": episode})
 
 
-def _replace_episode(message: str, **options: str | int) -> None:
-    """Replace the kept episode by a known task: one that `up` draws may begin in an outage."""
-    with OPENER.open(urllib.request.Request(f"{_url(message)}/v1/episodes/main", method="DELETE")):
-        pass
-    _post(f"{_url(message)}/reset", json.dumps({"episode_id": "main", **options}))
-
-
-def _post(url: str, body: str) -> dict[str, Any]:
-    with OPENER.open(urllib.request.Request(url, body.encode(), method="POST")) as answer:
+def _post(url: str, body: dict[str, Any]) -> dict[str, Any]:
+    with OPENER.open(urllib.request.Request(url, json.dumps(body).encode(), method="POST")) as answer:
         content: dict[str, Any] = json.load(answer)
         return content
 
@@ -81,20 +74,26 @@ def _post(url: str, body: str) -> dict[str, Any]:
 def test_a_kept_episode_continues_after_a_restart_and_its_folder_is_locked(
     tmp_path: Path,
 ) -> None:
+    known = {"episode_id": "known", "scenario": "vendor_onboarding", "seed": 7, "chaos": 0}  # `main` may have an outage
     with running_up(tmp_path) as message:
         assert f"{tmp_path}/companyos" in message
         _check_folder_in_use(tmp_path / "companyos")
         assert re.search(r"episode +main: vendor_onboarding, seed \d+, step 0 of 150", message)
-        _replace_episode(message, scenario="vendor_onboarding", seed=7, chaos=0)
-        first = _take_step(message)
+        seed = re.search(r"seed (\d+)", message)
+        assert _take_step(message)["observation"]["error"] is None
+        _post(f"{_url(message)}/reset", known)
+        first = _take_step(message, "known")
         assert first["observation"]["error"] is None
     with running_up(tmp_path, "--episode", "main", "--data-dir", str(tmp_path / "companyos")) as message:
-        assert "main: vendor_onboarding, seed 7, step 1 of 150" in message
-        again = _take_step(message)
+        assert seed is not None
+        assert f"main: vendor_onboarding, {seed[0]}, step 1 of 150" in message
+        again = _take_step(message, "known")
         assert again["observation"]["result"] == first["observation"]["result"]
         assert again["observation"]["steps_left"] == first["observation"]["steps_left"] - 1
-        with OPENER.open(f"{_url(message)}/v1/episodes/main") as answer:
-            assert json.load(answer)["step_count"] == 2
+        _take_step(message)
+        for episode in ("main", "known"):
+            with OPENER.open(f"{_url(message)}/v1/episodes/{episode}") as answer:
+                assert json.load(answer)["step_count"] == 2
 
 
 def _check_folder_in_use(folder: Path) -> None:
