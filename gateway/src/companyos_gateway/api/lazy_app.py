@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from starlette.types import ASGIApp
 
@@ -15,7 +14,7 @@ from companyos_gateway.runtime import GatewayRuntime
 class LazyApp:
     """Holds an ASGI app, which its first request starts and which runs until shutdown."""
 
-    def __init__(self, runtime: GatewayRuntime, open_app: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+    def __init__(self, runtime: GatewayRuntime, open_app: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> None:
         self._runtime = runtime
         self._open_app = open_app
         self._app: asyncio.Future[ASGIApp] | None = None

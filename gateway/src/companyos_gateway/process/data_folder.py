@@ -38,7 +38,7 @@ def open_folders(data_dir: Path | None = None) -> Iterator[GatewayFolders]:
     """
     with temporary_data_folder() as private:
         data = private / "data" if data_dir is None else data_dir
-        with locked_folder(data / "gateway") as own:
+        with make_locked_folder(data / "gateway") as own:
             yield GatewayFolders(private, data, own)
 
 
@@ -52,7 +52,7 @@ def temporary_data_folder(parent: Path | None = None) -> Iterator[Path]:
         _remove_orphans(place)
     parent = choose_temporary_parent() if parent is None else parent
     unnamed = Path(tempfile.mkdtemp(prefix=f".{_FOLDER_PREFIX}{os.getpid()}-", dir=parent))
-    with locked_folder(unnamed):
+    with make_locked_folder(unnamed):
         folder = unnamed.rename(parent / unnamed.name.removeprefix("."))
         try:
             yield folder
@@ -70,8 +70,8 @@ def choose_temporary_parent(shared_memory: Path = SHARED_MEMORY) -> Path:
 
 
 @contextmanager
-def locked_folder(folder: Path) -> Iterator[Path]:
-    """Lock a folder for one gateway, and create it if it is missing; raises FolderInUseError or OSError."""
+def make_locked_folder(folder: Path) -> Iterator[Path]:
+    """Make a private folder if it is missing, and hold its lock; raises FolderInUseError or OSError."""
     make_private_folder(folder)
     with lock_folder(folder):
         yield folder
@@ -86,5 +86,5 @@ def _remove_orphans(parent: Path) -> None:
         with suppress(OSError):
             if orphan.is_symlink() or orphan.stat().st_uid != os.geteuid():
                 continue
-            with locked_folder(orphan):
+            with make_locked_folder(orphan):
                 shutil.rmtree(orphan, ignore_errors=True)

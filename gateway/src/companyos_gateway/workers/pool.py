@@ -16,7 +16,7 @@ from types import TracebackType
 
 from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError, read_or_create_secret
 from companyos_gateway.process.backoff import Backoff
-from companyos_gateway.process.data_folder import locked_folder
+from companyos_gateway.process.data_folder import make_locked_folder
 from companyos_shared.private_files import make_private_folder
 
 STOP_DEADLINE_S = 8.0
@@ -93,10 +93,10 @@ class WorkerPool:
 
         Raises FolderInUseError if another gateway uses one of them, InvalidSecretError and OSError.
         """
-        with locked_folder(self.workers[0].data_dir / "gateway") as folder:
+        with make_locked_folder(self.workers[0].data_dir / "gateway") as folder:
             secret = read_or_create_secret(folder)
         for worker in self.workers[1:]:
-            with locked_folder(worker.data_dir / "gateway") as folder:
+            with make_locked_folder(worker.data_dir / "gateway") as folder:
                 if read_or_create_secret(folder, secret) != secret:
                     raise InvalidSecretError(f"{folder / SECRET_FILE} must be equal to that of the first worker")
         make_private_folder(self._private / "sessions")
