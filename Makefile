@@ -48,8 +48,8 @@ PROOF_FILES = $(if $(PROOF_LOG),--out results/proof-full.md --worklog $(PROOF_LO
 
 TEST_ALL := not e2e and not slow and not load and not browser and not ray and not train
 
-# Many tests wait for processes and sockets: one worker more than cores, at most four.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+# Parallel test workers, at most four. The tests of `make test` use a core each; the others often wait for processes.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + (0 if "$@" == "test" else 1)))')
 
 .PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs regenerate submissions fresh-clone-check wheels release-check clean damage recorded-episodes
 

@@ -21,12 +21,14 @@ preload_openenv()  # before any test imports it completely: Gradio takes longer 
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
 SHARING = {
+    "tests/gateway/test_lazy_app.py": "playground",
+    "tests/gateway/test_playground.py": "playground",
     "tests/integration/": "integration",
     "tests/integrations/": "integrations",
     "tests/client/test_snapshots.py": "guarded",
     "tests/client/test_live_commands.py": "guarded",
 }
-"""Groups of files that share an enterprise, by path prefix: each additional worker would start another enterprise."""
+"""Groups of files that run on one worker, by path prefix: they share an enterprise, or the pages of Gradio."""
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep files whole, together where they share an enterprise, and in order; None where another way was asked for."""
+    """Keep files whole, together where they share something, and in order; None where another way was asked for."""
     if config.getoption("dist") != "loadfile":
         return None
     config.option.loadscopereorder = False  # its order by number of tests would start the few long files last

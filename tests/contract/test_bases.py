@@ -67,6 +67,7 @@ async def test_an_id_of_the_base_cannot_be_used_again(harness: ServiceHarness) -
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-seed")
 
 
+@pytest.mark.sample(1)
 async def test_evidence_contains_the_changed_rows_of_the_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
@@ -82,6 +83,7 @@ async def test_evidence_contains_the_changed_rows_of_the_base(
     assert digest(_fold(evidence)) == (await based.digest()).digest
 
 
+@pytest.mark.sample(1)
 async def test_an_episode_with_a_base_behaves_like_one_with_the_same_rows(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
@@ -95,6 +97,7 @@ async def test_an_episode_with_a_base_behaves_like_one_with_the_same_rows(
     assert changes[0] == changes[1]
 
 
+@pytest.mark.sample(1)
 async def test_a_snapshot_and_a_restart_preserve_the_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:
@@ -109,6 +112,7 @@ async def test_a_snapshot_and_a_restart_preserve_the_base(
     assert await based.digest() == stayed
 
 
+@pytest.mark.sample(1)
 async def test_a_search_returns_the_same_rows_with_and_without_a_base(
     harness: ServiceHarness, based: ServiceHarness, tools: list[Tool]
 ) -> None:

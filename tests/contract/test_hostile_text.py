@@ -36,6 +36,7 @@ def service(request: pytest.FixtureRequest) -> Service[Any]:
     return SERVICES[request.param]
 
 
+@pytest.mark.sample(1)
 async def test_arguments_of_tools_are_shown_as_text(harness: ServiceHarness, writes: list[Tool]) -> None:
     injected = await inject_payloads(harness, writes, calls=CALLS, hostile=True)
     assert len(injected.texts) >= MIN_TAKEN, missing_places(injected)

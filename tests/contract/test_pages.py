@@ -79,6 +79,7 @@ def _hostile(service: Service[Any]) -> tuple[Document, dict[Column, str]]:
     return _mutated(document, fitting), fitting
 
 
+@pytest.mark.sample(1)
 async def test_every_page_is_reachable_by_links_and_writes_nothing(harness: ServiceHarness, writes: list[Tool]) -> None:
     await random_calls(harness, writes, CALLS, "pages")
     before = await harness.evidence()
@@ -87,6 +88,7 @@ async def test_every_page_is_reachable_by_links_and_writes_nothing(harness: Serv
     assert await harness.evidence() == before
 
 
+@pytest.mark.sample(1)
 async def test_every_page_has_unique_ids_and_loads_only_the_assets_of_its_service(harness: ServiceHarness) -> None:
     for page, shown in (await crawl_pages(harness, per_kind=PAGES_PER_KIND)).answers.items():
         assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
@@ -100,12 +102,14 @@ async def test_every_page_has_unique_ids_and_loads_only_the_assets_of_its_servic
         assert {(await harness.get(asset)).status_code for asset in assets} == {200}
 
 
+@pytest.mark.sample(1)
 async def test_every_tool_that_writes_has_a_form(harness: ServiceHarness, writes: list[Tool]) -> None:
     texts = [shown.text for shown in (await crawl_pages(harness, per_kind=PAGES_PER_KIND)).answers.values()]
     forms = {operation for text in texts for operation in re.findall(r'action="/pages/-/(\w+)"', text)}
     assert forms == {tool.operation.operation_id for tool in writes if tool.operation is not None}
 
 
+@pytest.mark.sample(1)
 async def test_hostile_text_is_shown_as_text(service: Service[Any], harness: ServiceHarness) -> None:
     document, payloads = _hostile(service)
     harmless = await crawl_pages(harness, per_kind=PAGES_PER_KIND)

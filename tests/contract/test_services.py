@@ -44,6 +44,7 @@ def test_some_services_are_found() -> None:
     assert len(SERVICES) >= 3
 
 
+@pytest.mark.sample(1)
 async def test_random_calls_cause_no_server_error_and_their_changes_fold_to_the_digest(
     harness: ServiceHarness, tools: list[Tool]
 ) -> None:
@@ -55,6 +56,7 @@ async def test_random_calls_cause_no_server_error_and_their_changes_fold_to_the_
     assert {change.actor.value for change in evidence.changes} <= {"agent", "clock"}
 
 
+@pytest.mark.sample(1)
 async def test_the_same_calls_give_the_same_rows(service: Service[Any], tools: list[Tool]) -> None:
     seen = []
     for _ in range(2):
@@ -64,6 +66,7 @@ async def test_the_same_calls_give_the_same_rows(service: Service[Any], tools: l
     assert seen[0] == seen[1]
 
 
+@pytest.mark.sample(1)
 async def test_reads_do_not_write(harness: ServiceHarness, tools: list[Tool]) -> None:
     before = await harness.evidence()
     reads = [tool for tool in tools if tool.operation is not None and tool.operation.is_read]
@@ -83,6 +86,7 @@ async def _random_reads(harness: ServiceHarness, reads: list[Tool]) -> None:
     assert 200 in answered
 
 
+@pytest.mark.sample(1)
 async def test_a_second_settle_at_the_same_time_changes_nothing(harness: ServiceHarness, tools: list[Tool]) -> None:
     await random_calls(harness, tools, 80, "settle")
     await harness.advance(minutes=60 * 24 * 20)
@@ -110,6 +114,7 @@ def test_the_demo_seed_is_the_same_in_every_process(service: Service[Any]) -> No
     assert len(printed) == 1
 
 
+@pytest.mark.sample(1)
 async def test_it_publishes_the_schemas_of_its_seed_and_its_facts(harness: ServiceHarness) -> None:
     request = harness.client.build_request("GET", "/control/schemas")
     answer = await harness.client.send(harness.signed(request))
@@ -201,6 +206,7 @@ def test_exactly_the_operations_that_create_take_an_idempotency_key(operations: 
     }
 
 
+@pytest.mark.sample(1)
 async def test_a_repeated_call_with_the_same_idempotency_key_has_no_second_effect(
     harness: ServiceHarness, operations: list[Operation], tools: list[Tool]
 ) -> None:
@@ -229,6 +235,7 @@ async def _repeat_once(harness: ServiceHarness, operation: Operation, schema: di
     return True
 
 
+@pytest.mark.sample(1)
 async def test_the_order_of_rows_does_not_depend_on_unordered_selects(service: Service[Any], tools: list[Tool]) -> None:
     seen = []
     for reverse in ("OFF", "ON"):

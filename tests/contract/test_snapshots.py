@@ -45,6 +45,7 @@ def _without_epochs(evidence: EvidenceReply, episodes: set[str]) -> str:
     return text
 
 
+@pytest.mark.sample(1)
 async def test_an_episode_continues_identically_from_a_snapshot(harness: ServiceHarness, tools: list[Tool]) -> None:
     planted = (await harness.load()).rows
     await random_calls(harness, tools, CALLS, "before")
@@ -115,6 +116,7 @@ async def test_every_error_of_a_source_has_its_status_and_code(harness: ServiceH
         assert _code(await harness.control("check", {"source": source})) == (404, "unknown-source")
 
 
+@pytest.mark.sample(1)
 async def test_an_export_contains_the_rows_of_the_episode(
     harness: ServiceHarness, tools: list[Tool], tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ MANY_DEAD_ENDS = dict.fromkeys(
 )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("seed", "level"), [(182, 2), (17, 3), (172, 3), (50, 4), (105, 4)])
 def test_the_fair_oracle_asks_an_available_approver_after_the_receipt_has_arrived(
     seed: int, level: int, play_all: PlayAll
@@ -25,6 +26,7 @@ def test_the_fair_oracle_asks_an_available_approver_after_the_receipt_has_arrive
     assert kept.result.success, kept.result.player_error
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", FEW_COLLEAGUES)
 def test_the_fair_oracle_finds_an_approver_in_a_small_team(seed: int, play_all: PlayAll) -> None:
     player = fair_player(NAME)

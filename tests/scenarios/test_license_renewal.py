@@ -29,7 +29,7 @@ def test_the_limits_of_the_approval_type_determine_the_approver(seed: int, level
     assert named == built.case.facts.role.value
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("level", [0, 4])
 @pytest.mark.parametrize("seed", CHEAP_FOR_THE_CFO)
 def test_both_oracles_solve_it_if_the_cfo_approves_only_small_amounts(seed: int, level: int, play_all: PlayAll) -> None:

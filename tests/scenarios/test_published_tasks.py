@@ -32,7 +32,7 @@ def _unsolved(positions: Sequence[TaskPosition], play_all: PlayAll) -> dict[str,
     return unsolved
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_the_fair_oracle_solves_the_last_task_of_a_scenario(name: str, play_all: PlayAll) -> None:
     last = _places(name, Split.TEST)[-1]

@@ -50,6 +50,7 @@ def _policies(built: BuiltTask) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_refusal_requires_the_policy_in_force(scenario: str) -> None:
     built = _refused(scenario)
@@ -68,6 +69,7 @@ def test_every_refusal_requires_the_policy_in_force(scenario: str) -> None:
     assert policy in _unknown_facts(built, others)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("scenario", "ground", "is_subject_read"),
     [

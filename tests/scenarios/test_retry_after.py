@@ -76,6 +76,7 @@ async def _agent(options: dict[str, Any], folder: Path) -> AsyncIterator[Agent]:
             yield Agent(http, plan, (await http.post("/reset", json=options)).json())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("level", "kind"), [(1, "unavailable"), (2, "rate_limited"), (3, "forbidden"), (4, None)])
 async def test_waiting_the_stated_time_outlasts_the_outage(level: int, kind: str | None, tmp_path: Path) -> None:
     rates = {} if kind is None else {kind: 0.4}  # outages are rare at the lower levels

@@ -40,6 +40,7 @@ def test_every_row_of_a_service_is_read(
         read(row)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", sorted(catalogue()))
 def test_every_table_and_column_of_the_allowances_exists(solved: dict[str, RecordedEpisode], name: str) -> None:
     scenario, initial = catalogue()[name], solved["hard"].evidence.as_json()["initial"]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from companyos_players.shift_ablations import ABLATIONS, shift_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 from verification.plausibility import find_implausible
 from verification.proof import RecordedEpisode
+
+PlayLacking = Callable[[str], RecordedEpisode]
 
 DAY, PAIR = "shift-day", "shift-expense_report-vendor_onboarding"
 
@@ -62,14 +65,13 @@ def _queue(instance: Instance) -> set[str]:
 @pytest.mark.parametrize(
     ("size", "level", "seed"),
     [
-        ("day", 0, 0),
         ("day", 4, 1),
-        ("week", 2, 0),
-        ("week", 4, 45),  # an absence for one case would leave nobody to assign to another
         ("customer_refund-vendor_bank_change", 2, 56),  # both cases report fraud as a data issue
+        # an absence for one case would leave nobody to assign to another
+        pytest.param("week", 4, 45, marks=pytest.mark.matrix),
         *(
             pytest.param(size, level, seed, marks=pytest.mark.matrix)
-            for size, levels in (("day", range(5)), ("week", (1, 3)), ("month", (4,)))
+            for size, levels in (("day", range(4)), ("week", (1, 2, 3)), ("month", (4,)))
             for level in levels
             for seed in (2,)
         ),
@@ -184,38 +186,44 @@ def _shift_with(feature: str) -> EpisodeSpec:
 
 
 @pytest.fixture(scope="module")
-def lacking(play_all: PlayAll) -> dict[str, RecordedEpisode]:
-    """Shifts with every feature, played by players that lack one ability each."""
-    specs = [replace(_shift_with(one.lacks), player=shift_player(one)) for one in ABLATIONS.values()]
-    return dict(zip(ABLATIONS, play_all(specs), strict=True))
+def play_lacking(play_all: PlayAll) -> PlayLacking:
+    """Return a function that plays a shift with every feature by the player that lacks an ability."""
+
+    @cache
+    def play(ability: str) -> RecordedEpisode:
+        player = ABLATIONS[ability]
+        (kept,) = play_all([replace(_shift_with(player.lacks), player=shift_player(player))])
+        return kept
+
+    return play
 
 
 def test_an_agent_that_reads_the_queue_once_misses_later_handovers(
-    lacking: dict[str, RecordedEpisode],
+    play_lacking: PlayLacking,
 ) -> None:
-    kept = lacking["reads the queue once"]
+    kept = play_lacking("reads the queue once")
     unsolved = [key for key, is_solved in verdict_of(kept).cases.items() if not is_solved]
     assert any(QUEUE_TAG not in _tickets(kept.instance)[key]["tags"] for key in unsolved)
 
 
-def test_a_duplicate_must_be_cancelled(lacking: dict[str, RecordedEpisode]) -> None:
-    failed = [one for one in verdict_of(lacking["leaves duplicates open"]).checks if not one.passed]
+def test_a_duplicate_must_be_cancelled(play_lacking: PlayLacking) -> None:
+    failed = [one for one in verdict_of(play_lacking("leaves duplicates open")).checks if not one.passed]
     (mismatch,) = (one.mismatch for one in failed)
     assert mismatch is not None
     assert mismatch.expected == "status: cancelled"
-    assert sum(verdict_of(lacking["leaves duplicates open"]).cases.values()) == SHIFT_SIZES["day"] - 1
+    assert sum(verdict_of(play_lacking("leaves duplicates open")).cases.values()) == SHIFT_SIZES["day"] - 1
 
 
-def test_no_ticket_may_be_resolved_during_the_freeze(lacking: dict[str, RecordedEpisode]) -> None:
-    verdict = verdict_of(lacking["forgets the freeze"])
+def test_no_ticket_may_be_resolved_during_the_freeze(play_lacking: PlayLacking) -> None:
+    verdict = verdict_of(play_lacking("forgets the freeze"))
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     missed = {"assignee_may_work", "resolved_in_order"}  # because of a later reassignment
     assert {check for _, _, check in failed} - missed == {"freeze_kept"}
     assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
 
 
-def test_a_ticket_that_stays_with_its_team_must_not_be_changed(lacking: dict[str, RecordedEpisode]) -> None:
-    kept = lacking["cancels tickets that their team keeps"]
+def test_a_ticket_that_stays_with_its_team_must_not_be_changed(play_lacking: PlayLacking) -> None:
+    kept = play_lacking("cancels tickets that their team keeps")
     instance, verdict = kept.instance, verdict_of(kept)
     (other,) = _queue(instance) - set(instance.rubric.cases)
     failed = [one.id for one in verdict.checks if not one.passed]
@@ -241,6 +249,7 @@ def test_a_change_of_a_kept_ticket_that_is_undone_does_not_count(play_all: PlayA
     assert verdict_of(kept).success
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("ability", "feature", "checks"),
     [
@@ -255,9 +264,9 @@ def test_a_change_of_a_kept_ticket_that_is_undone_does_not_count(play_all: PlayA
     ],
 )
 def test_a_case_with_an_ignored_requirement_fails_alone(
-    lacking: dict[str, RecordedEpisode], ability: str, feature: Feature, checks: list[str]
+    play_lacking: PlayLacking, ability: str, feature: Feature, checks: list[str]
 ) -> None:
-    verdict = verdict_of(lacking[ability])
+    verdict = verdict_of(play_lacking(ability))
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     assert [check for _, _, check in failed] == checks
     assert sum(verdict.cases.values()) == len(verdict.cases) - 1
@@ -291,10 +300,11 @@ def test_no_other_ticket_is_about_the_bank_details_of_a_shared_vendor(others: st
     assert shared > 2
 
 
+@pytest.mark.matrix
 def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
-    lacking: dict[str, RecordedEpisode],
+    play_lacking: PlayLacking,
 ) -> None:
-    verdict = verdict_of(lacking["makes a valid selection"])
+    verdict = verdict_of(play_lacking("makes a valid selection"))
     failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
     (unsolved,) = (key for key, is_solved in verdict.cases.items() if not is_solved)
     assert failed[0] == (unsolved, ":", "best_selection")
@@ -302,6 +312,7 @@ def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
     assert verdict.features[Feature.BEST_SELECTION] == (1, 0)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("ability", "feature"),
     [
@@ -310,9 +321,9 @@ def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
     ],
 )
 def test_a_ticket_that_is_no_longer_needed_must_be_cancelled(
-    lacking: dict[str, RecordedEpisode], ability: str, feature: Feature
+    play_lacking: PlayLacking, ability: str, feature: Feature
 ) -> None:
-    verdict = verdict_of(lacking[ability])
+    verdict = verdict_of(play_lacking(ability))
     expected = {one.id.partition(":")[2]: one.mismatch.expected for one in verdict.checks if one.mismatch is not None}
     assert "status: cancelled, reason_code: withdrawn, reason_ref: " in expected["ticket_cancelled"]
     assert "shown to the agent before" in expected["facts_known"]
@@ -338,6 +349,7 @@ class CancelsAtOnce(ShiftPlayer):
         return super().withdrawals(comments) | {key: found[1] for key, found in named if found is not None}
 
 
+@pytest.mark.matrix
 def test_a_ticket_with_a_dependency_is_not_cancelled_before_it(play_all: PlayAll) -> None:
     (kept,) = play_all([replace(LARGER_SHIFT, player=shift_player(CancelsAtOnce))])
     verdict = verdict_of(kept)
@@ -346,15 +358,16 @@ def test_a_ticket_with_a_dependency_is_not_cancelled_before_it(play_all: PlayAll
     assert verdict.features[Feature.CONDITION] == (1, 0)
 
 
-def test_a_withdrawal_by_another_person_than_the_reporter_does_not_count(lacking: dict[str, RecordedEpisode]) -> None:
-    kept = lacking["lets anybody withdraw"]
+@pytest.mark.matrix
+def test_a_withdrawal_by_another_person_than_the_reporter_does_not_count(play_lacking: PlayLacking) -> None:
+    kept = play_lacking("lets anybody withdraw")
     verdict = verdict_of(kept)
     features = kept.instance.rubric.features
     assert any(Feature.WITHDRAWAL in features[key] for key, is_solved in verdict.cases.items() if not is_solved)
     assert verdict.features[Feature.WITHDRAWAL] == (2, 1)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("feature", list(Feature))
 def test_a_feature_can_be_disabled(play_all: PlayAll, feature: Feature) -> None:
     spec = _shift_with(feature)
@@ -372,7 +385,7 @@ def _features(spec: EpisodeSpec) -> set[str]:
     return set(instance.rubric.judge(Evidence({}), None).features)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", [name for name, one in ABLATIONS.items() if one.lacks])
 def test_an_agent_without_an_ability_succeeds_if_no_ticket_requires_it(play_all: PlayAll, name: str) -> None:
     one = ABLATIONS[name]

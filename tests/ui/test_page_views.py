@@ -29,8 +29,9 @@ CODE = NoPageViewsLeftError.code
 
 
 async def _open_until_refused(browser: Browser) -> int:
+    """Open the smallest page until an error, and return the number of opened pages."""
     for opened in range(FREE_PAGE_VIEWS + 2):
-        if (await browser.open("/ticketdesk/board")).status_code != 200:
+        if (await browser.open("/ticketdesk/new")).status_code != 200:
             return opened
     raise AssertionError("no page was refused")
 
@@ -92,15 +93,15 @@ async def test_pages_of_a_finished_episode_are_not_limited(browser: Browser) -> 
     await browser.open("")
     await browser.submit("finish", outcome="impossible", summary="I give up.")
     for _ in range(2):
-        assert (await browser.open("/ticketdesk/board")).status_code == 200
+        assert (await browser.open("/ticketdesk/new")).status_code == 200
 
 
 async def test_pages_opened_by_a_trainer_are_neither_counted_nor_known_to_the_agent(open_browser: OpenBrowser) -> None:
     async with open_browser(trainer_token=TRAINER) as browser:
         episode_id = (await browser.reset(**OPTIONS, trainer=TRAINER))["episode_id"]
         browser.client.cookies.clear()
-        for _ in range(FREE_PAGE_VIEWS + 1):
-            page = await browser.client.get(f"{browser.root}/datahub/vendors", headers=AUTHORIZED)
+        for path in [*["ticketdesk/new"] * FREE_PAGE_VIEWS, "datahub/vendors"]:
+            page = await browser.client.get(f"{browser.root}/{path}", headers=AUTHORIZED)
             assert page.status_code == 200
         evidence = f"/v1/episodes/{episode_id}/evidence"
         assert (await browser.client.get(evidence, headers=AUTHORIZED)).json()["views"] == []

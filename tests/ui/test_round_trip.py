@@ -85,6 +85,7 @@ async def _play(browser: Browser, scenario: str, seed: int, chaos: int) -> Count
     return typist.typed
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scenario", ["vendor_onboarding", "license_renewal", "expense_report"])
 async def test_values_typed_as_pages_show_them_solve_a_task(browser: Browser, scenario: str) -> None:
     typed = await _play(browser, scenario, seed=7, chaos=1)

@@ -31,7 +31,7 @@ EVERY_NTH_ROW = 3
 MIN_VALUES = 150
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scenario", sorted(builtin_names()))
 async def test_shown_values_can_be_parsed_again(scenario: str) -> None:
     documents = catalogue()[scenario].plan(1, 2, {}).documents

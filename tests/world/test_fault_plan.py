@@ -75,7 +75,7 @@ def test_outages_are_bounded_and_the_gaps_are_at_least_as_long(level: int) -> No
             assert min(gaps) >= plan.outage_minutes
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", [1, 2, 3, 4])
 def test_a_rate_is_the_share_of_time_in_outages_of_its_kind(level: int) -> None:
     minutes = range(0, 365 * DAY, 7)
