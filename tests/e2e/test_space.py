@@ -121,8 +121,8 @@ def test_its_processes_have_no_privileges_and_cannot_write(space: Space) -> None
 
 
 def test_its_episodes_are_stored_in_tmp(space: Space) -> None:
-    _, message = space.run("python3", "-c", "import glob; print(glob.glob('/tmp/companyos-embedded-*'))")
-    assert "companyos-embedded-" in message
+    _, message = space.run("python3", "-c", "import glob; print(glob.glob('/tmp/companyos-data-*'))")
+    assert "companyos-data-" in message
 
 
 def test_it_serves_the_playground(space: Space) -> None:

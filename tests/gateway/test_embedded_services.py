@@ -19,12 +19,12 @@ import pytest
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.process import embedded_services
 from companyos_gateway.process.backoff import FIRST_DELAY_S
-from companyos_gateway.process.data_folder import choose_temporary_parent, temporary_data_folder
 from companyos_gateway.process.embedded_services import EmbeddedServices
 from companyos_gateway.process.environment import service_environment
 from companyos_shared.folder_lock import FolderInUseError, holder_of, kill_orphan, lock_folder
 from companyos_shared.framework.settings import ServiceSettings
 from companyos_shared.telemetry.logs import TelemetrySettings
+from companyos_shared.temporary_folders import choose_temporary_parent, temporary_data_folder
 from verification.process_stats import process_tree
 
 pytestmark = pytest.mark.integration
@@ -38,7 +38,7 @@ PARENT = """
 import asyncio, sys
 from pathlib import Path
 from companyos_gateway.process.embedded_services import EmbeddedServices
-from companyos_gateway.process.data_folder import temporary_data_folder
+from companyos_shared.temporary_folders import temporary_data_folder
 
 async def main():
     with temporary_data_folder(Path(sys.argv[1])) as folder:

@@ -37,7 +37,7 @@ async def test_an_enterprise_keeps_its_files_and_sockets_private(tmp_path: Path)
             await env.call_tool("ticketdesk_list_tickets")
             await trainer.snapshot("mine")
             assert open_to_others(data) == {}
-            [private] = Path("/dev/shm").glob(f"companyos-embedded-{enterprise.pid}-*")
+            [private] = Path("/dev/shm").glob(f"companyos-data-{enterprise.pid}-*")
             assert {str(path): oct(path.stat().st_mode) for path in private.rglob("*.sock")}
             assert open_to_others(private) == {}
     assert open_to_others(data) == {}

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from companyos.cli.terminal import OUT, plain_table
 from companyos.enterprise import Enterprise
-from companyos_gateway.process.data_folder import temporary_data_folder
+from companyos_shared.temporary_folders import temporary_data_folder
 from verification.benchmarks.company_sizes import measure_large_company, measure_large_memory
 from verification.benchmarks.echo import running_echo
 from verification.benchmarks.enterprise import EnterpriseBenchmark

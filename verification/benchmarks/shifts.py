@@ -24,10 +24,10 @@ from companyos.runner.plots import COLOURS, DOTS_PER_INCH
 from companyos.runner.statistics import wilson_interval
 from companyos_gateway.chaos import levels
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.process.data_folder import temporary_data_folder
 from companyos_gateway.scenarios.shift_features import Feature
 from companyos_players.player import Player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
+from companyos_shared.temporary_folders import temporary_data_folder
 from verification.in_process import in_process_runtime
 from verification.proof.episode_runner import play
 from verification.proof.report import commit_of

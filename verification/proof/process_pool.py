@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from companyos_gateway.process.data_folder import temporary_data_folder
+from companyos_shared.temporary_folders import temporary_data_folder
 from verification.in_process import in_process_runtime
 from verification.proof.rows import ROWS
 from verification.proof.rows.base import JOB_FAILED, Job, Tally

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 from companyos.openenv_preload import preload_openenv
 from companyos_gateway.engine.tokens import InvalidSecretError
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
-from companyos_gateway.process.data_folder import temporary_data_folder
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
 from companyos_gateway.process.uvicorn_options import UVICORN_OPTIONS
 from companyos_gateway.settings import MAX_WORKERS
@@ -22,6 +21,7 @@ from companyos_gateway.workers.websocket_relay import WebSocketRelay
 from companyos_shared.folder_lock import FolderInUseError
 from companyos_shared.private_files import make_private_folder
 from companyos_shared.serving import serve
+from companyos_shared.temporary_folders import temporary_data_folder
 from companyos_shared.web.response_headers import ResponseHeadersMiddleware
 from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,9 +32,10 @@ from companyos_shared.framework.settings import ServiceSettings
 from companyos_shared.framework.standalone import StandaloneEpisode
 from companyos_shared.framework.storage import STORAGE_ERRORS, Storage, storage_full_error
 from companyos_shared.pages import MOUNT, STATIC
-from companyos_shared.private_files import keep_files_private
+from companyos_shared.private_files import keep_files_private, make_private_folder
 from companyos_shared.telemetry.trace_export import create_traces
 from companyos_shared.telemetry.tracing import Traces
+from companyos_shared.temporary_folders import temporary_data_folder
 from companyos_shared.web.response_headers import ProtectedApp
 from companyos_shared.web.trusted_hosts import TrustedHostsMiddleware, parse_host_names
 from companyos_shared.wire.problem import ProblemBody
@@ -53,10 +53,12 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     keep_files_private()
     settings = settings or ServiceSettings()
     key = settings.key()
-    folder = settings.data_folder(service.name)
+    at_exit = ExitStack()
+    data = settings.data_dir or at_exit.enter_context(temporary_data_folder())
+    atexit.register(at_exit.close)
     episodes = Episodes(
         service,
-        folder,
+        make_private_folder(data / service.name),
         max_open=min(settings.max_open_episodes, _episode_limit(file_descriptors.raise_limit())),
         max_template_bytes=settings.max_template_bytes,
         min_free_bytes=settings.min_free_bytes,
@@ -70,7 +72,7 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         docs_url=None,
         redoc_url=None,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # the middleware traces calls itself
-        lifespan=_lifespan(episodes, traces, temporary=folder if settings.data_dir is None else None),
+        lifespan=_lifespan(episodes, traces, at_exit),
     )
     app.router.routes.extend(service.router.routes)
     control = control_router(episodes) if standalone is None else standalone_router(episodes, standalone)
@@ -100,15 +102,14 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     return app
 
 
-def _lifespan(episodes: Episodes, traces: Traces, *, temporary: Path | None) -> Callable[[FastAPI], Any]:
+def _lifespan(episodes: Episodes, traces: Traces, at_exit: ExitStack) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         with lock_folder(episodes.storage.folder), _close_at_exit(episodes):
             yield
         if traces.enabled:
             await asyncio.to_thread(traces.close)
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+        at_exit.close()
 
     return lifespan
 

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from pathlib import Path
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
-
-from companyos_shared.private_files import make_private_folder
-
-_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the one tmpfs every Linux has
 
 
 class ServiceSettings(BaseSettings):
@@ -45,18 +38,3 @@ class ServiceSettings(BaseSettings):
         if not key:
             raise ValueError("the service key must not be empty")
         return key.encode()
-
-    def data_folder(self, service: str) -> Path:
-        """Return the folder of this service's files, and create it if it is missing."""
-        folder = self.data_dir / service if self.data_dir else _temporary_folder(service)
-        return make_private_folder(folder)
-
-
-def _temporary_folder(service: str) -> Path:
-    prefix, parent = f"companyos-{service}-", _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix=prefix))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
