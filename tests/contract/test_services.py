@@ -17,10 +17,11 @@ from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework import Service, ServiceError
 from companyos_shared.framework.middleware import OPEN_PATHS
+from companyos_shared.framework.operation_routes import OperationRoute
 from companyos_shared.framework.storage import commit
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
-from companyos_shared.wire.control import EvidenceReply, Rows
+from companyos_shared.wire.control import DigestReply, EvidenceReply, Rows
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
 from tests.contract.calls import carry, ids_of, random_calls
 
@@ -54,6 +55,48 @@ async def test_random_calls_cause_no_server_error_and_their_changes_fold_to_the_
     assert evidence.initial == (await harness.load()).rows
     assert digest(_folded(evidence)) == evidence.digest
     assert {change.actor.value for change in evidence.changes} <= {"agent", "clock"}
+
+
+MALFORMED: list[dict[str, Any]] = [
+    {"headers": {"If-Match": "x"}},
+    {"headers": {"Idempotency-Key": "two words"}},
+    {"params": {"limit": "none"}},
+    {"params": {"limit": "0"}},
+    {"params": {"limit": ["3", "2"], "unknown": "1"}},
+    {"params": {"cursor": "x" * 513}},
+    {"content": b""},
+    {"content": b"[]"},
+    {"content": b'{"unknown": 1}'},
+    {"headers": {"Content-Type": "text/plain"}},
+]
+"""Parts of requests that replace those of a random call."""
+
+
+@pytest.mark.sample(1)
+async def test_operation_routes_answer_as_routes_of_fastapi(
+    service: Service[Any], tools: list[Tool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def answers() -> tuple[list[tuple[int, bytes, str | None]], DigestReply]:
+        stream, found = Stream("contract", "routes"), []
+        async with ServiceHarness(service) as harness:
+            ids = ids_of((await harness.evidence()).initial)
+            for n in range(CALLS):
+                tool = stream.choice(tools)
+                assert tool.operation is not None
+                around = SamplingContext(ids=stream.sample(ids, min(12, len(ids))), now=harness.now)
+                call = tool.operation.build_call(sample_arguments(tool.input_schema, stream.child(n), around))
+                part = stream.choice(MALFORMED) if stream.chance(0.3) else {}
+                headers = {"Content-Type": "application/json", **(call.headers or {}), **part.get("headers", {})}
+                request = {"content": call.body} | part | {"headers": headers}
+                answer = await harness.request(call.method, call.target, **request)
+                found.append((answer.status_code, answer.content, answer.headers.get("content-type")))
+            return found, await harness.digest()
+
+    own = await answers()
+    for name in ("handle", "matches"):
+        monkeypatch.delattr(OperationRoute, name)
+    assert await answers() == own
+    assert {200, 404, 422} <= {status for status, _, _ in own[0]}
 
 
 @pytest.mark.sample(1)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
 import pytest
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field
 from sqlalchemy import JSON, Boolean, Column, Integer, MetaData, Table, Text, insert, select, update
 
@@ -16,6 +16,7 @@ from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
     IfMatch,
+    OperationRouter,
     Page,
     PageQuery,
     RequestModel,
@@ -78,7 +79,7 @@ def give_back(call: Call, payload: dict[str, Any]) -> None:
     call.db.execute(update(books).where(books.c.id == payload["id"]).values(lent=False, due_back=None))
 
 
-router = APIRouter(tags=["books"])
+router = OperationRouter(tags=["books"])
 BookId = Annotated[str, Path(pattern="^B-[0-9]+$")]
 
 

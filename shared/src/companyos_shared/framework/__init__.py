@@ -14,6 +14,7 @@ from companyos_shared.framework.errors import (
     error_responses,
 )
 from companyos_shared.framework.fixed_statements import FixedSelect, insert_rows
+from companyos_shared.framework.operation_routes import OperationRouter
 from companyos_shared.framework.pages import ALL_ROWS, PageCursor, Pages, PageText, PageView, page_params, parse_choice
 from companyos_shared.framework.schemas import (
     IdempotencyKey,
@@ -55,6 +56,7 @@ __all__ = [
     "IsoTimeText",
     "JsonInteger",
     "NotBlank",
+    "OperationRouter",
     "Page",
     "PageCursor",
     "PageParams",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from companyos_approvalflow.approval_types import service
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_approvalflow.approval_types.schemas import ApprovalType, ApprovalTypeRow, TypeKey
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, OperationRouter, Page, PageQuery, error_responses
 
-router = APIRouter(tags=["approval types"])
+router = OperationRouter(tags=["approval types"])
 
 
 @router.get("/approval-types", operation_id="list_approval_types", responses=error_responses(InvalidCursorError))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from companyos_approvalflow.approval_types.rules import (
     AmountNegativeError,
     EvidenceInFutureError,
@@ -25,9 +23,9 @@ from companyos_approvalflow.requests.rules import (
 )
 from companyos_approvalflow.requests.schemas import Approval, RequestId
 from companyos_approvalflow.requests.service import show
-from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
 
-router = APIRouter(tags=["decisions"])
+router = OperationRouter(tags=["decisions"])
 
 PROVIDE_PROBLEMS = error_responses(
     RequestNotFoundError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_approvalflow.delegations import service
@@ -24,12 +24,13 @@ from companyos_shared.framework import (
     IdempotencyKey,
     IdempotencyKeyReusedError,
     InvalidCursorError,
+    OperationRouter,
     Page,
     PageQuery,
     error_responses,
 )
 
-router = APIRouter(tags=["delegations"])
+router = OperationRouter(tags=["delegations"])
 
 PersonFilter = Annotated[str | None, Query(max_length=64)]
 

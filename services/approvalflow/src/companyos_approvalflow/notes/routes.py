@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from companyos_approvalflow.notes import service
 from companyos_approvalflow.notes.schemas import NewNote, Note
 from companyos_approvalflow.notes.service import NoteBlankError
@@ -14,11 +12,12 @@ from companyos_shared.framework import (
     IdempotencyKey,
     IdempotencyKeyReusedError,
     IfMatch,
+    OperationRouter,
     StaleVersionError,
     error_responses,
 )
 
-router = APIRouter(tags=["notes"])
+router = OperationRouter(tags=["notes"])
 
 
 @router.post(

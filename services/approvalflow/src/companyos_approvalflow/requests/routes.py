@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from companyos_approvalflow.approval_types.rules import (
     AmountNegativeError,
@@ -38,13 +38,14 @@ from companyos_shared.framework import (
     IdempotencyKeyReusedError,
     IfMatch,
     InvalidCursorError,
+    OperationRouter,
     Page,
     PageQuery,
     StaleVersionError,
     error_responses,
 )
 
-router = APIRouter(tags=["requests"])
+router = OperationRouter(tags=["requests"])
 
 IdFilter = Annotated[str | None, Query(max_length=120)]
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 
 from companyos_datahub.calendar import service
 from companyos_datahub.calendar.rules import EARLIEST, LATEST, PeriodNotAllowedError
 from companyos_datahub.calendar.schemas import Calendar
 from companyos_datahub.people.rules import PersonNotFoundError
-from companyos_shared.framework import CallDep, InvalidCursorError, IsoDateText, PageQuery, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    InvalidCursorError,
+    IsoDateText,
+    OperationRouter,
+    PageQuery,
+    error_responses,
+)
 
-router = APIRouter(tags=["calendar"])
+router = OperationRouter(tags=["calendar"])
 Day = Annotated[date, Field(ge=EARLIEST, le=LATEST), IsoDateText]
 _ACCEPTED = f"{EARLIEST} to {LATEST}"
 

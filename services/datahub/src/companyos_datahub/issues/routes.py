@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from companyos_datahub.issues import service
 from companyos_datahub.issues.rules import ReasonIncompleteError, UnknownSubjectError
 from companyos_datahub.issues.schemas import DataIssue, DataIssueReport
-from companyos_shared.framework import CallDep, IdempotencyKey, IdempotencyKeyReusedError, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    IdempotencyKey,
+    IdempotencyKeyReusedError,
+    OperationRouter,
+    error_responses,
+)
 
-router = APIRouter(tags=["data issues"])
+router = OperationRouter(tags=["data issues"])
 
 
 @router.post(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from companyos_datahub.metrics import service
 from companyos_datahub.metrics.schemas import EarlierValue, MetricRow, Readings
 from companyos_datahub.metrics.service import MetricNotFoundError
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, OperationRouter, Page, PageQuery, error_responses
 
-router = APIRouter(tags=["metrics"])
+router = OperationRouter(tags=["metrics"])
 
 MetricId = Annotated[str, Path(description="ID of the metric.")]
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from companyos_datahub.people import service
 from companyos_datahub.people.rules import PersonNotFoundError
 from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    InvalidCursorError,
+    OperationRouter,
+    Page,
+    PageQuery,
+    QueryBlankError,
+    error_responses,
+)
 from companyos_shared.wire.company import Role
 
-router = APIRouter(tags=["people"])
+router = OperationRouter(tags=["people"])
 
 
 @router.get("/people", operation_id="search_people", responses=error_responses(QueryBlankError, InvalidCursorError))

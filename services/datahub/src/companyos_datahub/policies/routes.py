@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from companyos_datahub.policies import service
 from companyos_datahub.policies.rules import PolicyNotFoundError, PolicyNotInForceError
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    InvalidCursorError,
+    OperationRouter,
+    Page,
+    PageQuery,
+    QueryBlankError,
+    error_responses,
+)
 
-router = APIRouter(tags=["policies"])
+router = OperationRouter(tags=["policies"])
 
 
 @router.get("/policies", operation_id="search_policies", responses=error_responses(QueryBlankError, InvalidCursorError))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from companyos_datahub.records import service
 from companyos_datahub.records.model import FoundKind
@@ -22,6 +22,7 @@ from companyos_shared.framework import (
     CallDep,
     IfMatch,
     InvalidCursorError,
+    OperationRouter,
     Page,
     PageQuery,
     QueryBlankError,
@@ -29,7 +30,7 @@ from companyos_shared.framework import (
     error_responses,
 )
 
-router = APIRouter(tags=["records"])
+router = OperationRouter(tags=["records"])
 
 RecordId = Annotated[str, Path(description="ID of the record.")]
 

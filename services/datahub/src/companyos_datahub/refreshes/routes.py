@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from companyos_datahub.metrics.service import MetricNotFoundError
 from companyos_datahub.refreshes import service
@@ -15,12 +15,13 @@ from companyos_shared.framework import (
     IdempotencyKey,
     IdempotencyKeyReusedError,
     InvalidCursorError,
+    OperationRouter,
     Page,
     PageQuery,
     error_responses,
 )
 
-router = APIRouter(tags=["refreshes"])
+router = OperationRouter(tags=["refreshes"])
 
 
 @router.post(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from companyos_datahub.sources import service
 from companyos_datahub.sources.rules import SourceNotFoundError
 from companyos_datahub.sources.schemas import SourceDetail, SourceRow
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, error_responses
+from companyos_shared.framework import CallDep, InvalidCursorError, OperationRouter, Page, PageQuery, error_responses
 
-router = APIRouter(tags=["sources"])
+router = OperationRouter(tags=["sources"])
 
 
 @router.get("/sources", operation_id="list_sources", responses=error_responses(InvalidCursorError))

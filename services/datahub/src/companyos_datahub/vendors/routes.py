@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
 from companyos_datahub.vendors import service
 from companyos_datahub.vendors.rules import (
@@ -14,9 +14,9 @@ from companyos_datahub.vendors.rules import (
     VendorStatusNotAllowedError,
 )
 from companyos_datahub.vendors.schemas import VendorDetail, VendorUpdate
-from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
 
-router = APIRouter(tags=["vendors"])
+router = OperationRouter(tags=["vendors"])
 
 VendorId = Annotated[str, Path(description="ID of the vendor.")]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
-from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
 from companyos_ticketdesk.assignment import service
 from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployedError,
@@ -17,7 +15,7 @@ from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFound
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 
-router = APIRouter(tags=["assignment"])
+router = OperationRouter(tags=["assignment"])
 
 
 @router.put(

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from companyos_shared.framework import CallDep, InvalidCursorError, Page, PageQuery, QueryBlankError, error_responses
+from companyos_shared.framework import (
+    CallDep,
+    InvalidCursorError,
+    OperationRouter,
+    Page,
+    PageQuery,
+    QueryBlankError,
+    error_responses,
+)
 from companyos_ticketdesk.board import service
 from companyos_ticketdesk.board.model import PriorityFilter, StatusFilter, TicketFilter
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
@@ -14,7 +22,7 @@ from companyos_ticketdesk.tickets.model import TicketType
 from companyos_ticketdesk.tickets.rules import TicketNotFoundError
 from companyos_ticketdesk.tickets.schemas import TAG_CHARS, TicketKey
 
-router = APIRouter(tags=["board"])
+router = OperationRouter(tags=["board"])
 
 QUERY_CHARS = 200
 

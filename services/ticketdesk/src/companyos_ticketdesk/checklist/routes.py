@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 
-from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
 from companyos_ticketdesk.checklist import service
 from companyos_ticketdesk.checklist.rules import ChecklistItemDoneError, ChecklistItemNotFoundError
 from companyos_ticketdesk.checklist.schemas import CompletedItem
 from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
-router = APIRouter(tags=["checklist"])
+router = OperationRouter(tags=["checklist"])
 
 
 @router.post(

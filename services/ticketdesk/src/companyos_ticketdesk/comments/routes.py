@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, status
+from fastapi import status
 
 from companyos_shared.framework import (
     CallDep,
@@ -10,6 +10,7 @@ from companyos_shared.framework import (
     IdempotencyKeyReusedError,
     IfMatch,
     InvalidCursorError,
+    OperationRouter,
     Page,
     PageQuery,
     StaleVersionError,
@@ -21,7 +22,7 @@ from companyos_ticketdesk.comments.service import CommentBlankError
 from companyos_ticketdesk.tickets.rules import TicketNotFoundError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
-router = APIRouter(tags=["comments"])
+router = OperationRouter(tags=["comments"])
 
 
 @router.post(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, status
+from fastapi import Path, status
 
 from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
     IdempotencyKeyReusedError,
     IfMatch,
+    OperationRouter,
     StaleVersionError,
     error_responses,
 )
@@ -26,7 +27,7 @@ from companyos_ticketdesk.links.schemas import LinkRemoval, LinkView, NewLink, R
 from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
-router = APIRouter(tags=["links"])
+router = OperationRouter(tags=["links"])
 
 
 @router.post(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, status
+from fastapi import status
 
 from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,
     IdempotencyKeyReusedError,
     IfMatch,
+    OperationRouter,
     StaleVersionError,
     error_responses,
 )
@@ -23,7 +24,7 @@ from companyos_ticketdesk.tickets.rules import (
 )
 from companyos_ticketdesk.tickets.schemas import NewTicket, TicketChanges, TicketKey, TicketView
 
-router = APIRouter(tags=["tickets"])
+router = OperationRouter(tags=["tickets"])
 
 
 @router.post(

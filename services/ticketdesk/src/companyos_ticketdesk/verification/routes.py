@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
-from companyos_shared.framework import CallDep, IfMatch, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
 from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, UnknownAssigneeError
 from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
@@ -20,7 +18,7 @@ from companyos_ticketdesk.verification.rules import (
 )
 from companyos_ticketdesk.verification.schemas import ApprovalLink
 
-router = APIRouter(tags=["verification"])
+router = OperationRouter(tags=["verification"])
 
 
 @router.post(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from companyos_shared.framework import (
     CallDep,
     IfMatch,
     InvalidCursorError,
+    OperationRouter,
     Page,
     PageQuery,
     StaleVersionError,
@@ -25,7 +24,7 @@ from companyos_ticketdesk.workflow.rules import (
 )
 from companyos_ticketdesk.workflow.schemas import HistoryEntry, Move
 
-router = APIRouter(tags=["workflow"])
+router = OperationRouter(tags=["workflow"])
 
 
 @router.post(
