@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 import requests
@@ -52,14 +53,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _mark_samples(items: Sequence[pytest.Item]) -> None:
-    """Select that many evenly spaced cases of each test marked `sample`; mark the other cases as `matrix`."""
+    """Select that many evenly spaced cases of each test marked `sample`; mark the other cases as `matrix`.
+
+    The first selected case differs between tests, so that together they select all services and scenarios.
+    """
     cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if (marker := item.get_closest_marker("sample")) is not None:
             cases[item.nodeid.partition("[")[0], marker.args[0]].append(item)
-    for (_test, kept), group in cases.items():
-        for number, item in enumerate(group):
-            if number * kept // len(group) == (number - 1) * kept // len(group):
+    for (test, kept), group in cases.items():
+        for number, item in enumerate(group, crc32(test.encode())):
+            place = number % len(group)
+            if place * kept // len(group) == (place - 1) * kept // len(group):
                 item.add_marker("matrix")
 
 

@@ -72,6 +72,12 @@ MALFORMED: list[dict[str, Any]] = [
 """Parts of requests that replace those of a random call."""
 
 
+def test_operation_routes_read_the_parameters_of_every_operation(service: Service[Any]) -> None:
+    routes = [route for route in service.router.routes if isinstance(route, OperationRoute)]
+    assert routes
+    assert not [route.path for route in routes if not route.reads_requests]
+
+
 @pytest.mark.sample(1)
 async def test_operation_routes_answer_as_routes_of_fastapi(
     service: Service[Any], tools: list[Tool], monkeypatch: pytest.MonkeyPatch

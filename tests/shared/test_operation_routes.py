@@ -7,13 +7,16 @@ from typing import Annotated, Any
 
 import pytest
 from fastapi import APIRouter, Body, Cookie, Depends, FastAPI, Form, Header, Query, Request, Response
+from fastapi.exceptions import ResponseValidationError
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
-from pydantic import BaseModel, Json
+from pydantic import BaseModel, Field, Json
 
 from companyos_shared.framework import OperationRouter
 
 JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Color(StrEnum):
@@ -28,6 +31,7 @@ class Note(BaseModel):
 
     text: str
     color: Color = Color.RED
+    nickname: str | None = Field(None, serialization_alias="alias")
 
 
 class Filters(BaseModel):
@@ -41,6 +45,11 @@ counted: list[str] = []
 
 async def count(request: Request) -> int:
     counted.append(request.url.path)
+    return len(counted)
+
+
+async def measure(request: Request) -> int:
+    counted.append(str(len(await request.body())))
     return len(counted)
 
 
@@ -79,6 +88,18 @@ def define_operations(router: APIRouter) -> None:
     ) -> list[int]:
         return [number, doubled]
 
+    @router.get("/body")
+    async def read_body(body: Annotated[Note, Body()]) -> Note:
+        return body
+
+    @router.get("/length")
+    async def read_length(length: Annotated[int, Depends(measure)], number: int) -> list[int]:
+        return [length, number]
+
+    @router.get("/json")
+    async def read_json(value: Annotated[Json[int], Query()]) -> int:
+        return value
+
     @router.get("/response")
     async def respond() -> Note:
         return Response("own", 202)  # type: ignore[return-value]
@@ -94,6 +115,9 @@ REQUESTS: list[tuple[str, str, dict[str, str], bytes]] = [
     ("POST", "/optional", JSON, b'{"text": "a"}'),
     ("PUT", "/count", {}, b""),
     ("PUT", "/count?factor=5", {}, b""),
+    ("GET", "/body", JSON, b'{"text": "a"}'),
+    ("GET", "/length?number=1", {}, b"abc"),
+    ("GET", "/json?value=5", {}, b""),
     ("GET", "/response", {}, b""),
 ]
 """Requests that an operation route reads."""
@@ -111,6 +135,10 @@ REQUESTS_FOR_FASTAPI: list[tuple[str, str, dict[str, str], bytes]] = [
     ("POST", "/notes", JSON, b"null"),
     ("POST", "/notes", JSON, b"\xff"),
     ("POST", "/notes", JSON, b""),
+    ("POST", "/notes", JSON, b"[" * 5_000),
+    ("GET", "/body", JSON, b"{}"),
+    ("GET", "/length?number=x", {}, b"abc"),
+    ("GET", "/json?value=x", {}, b""),
     ("POST", "/notes", {}, b'{"text": "a"}'),
     ("POST", "/notes", {"Content-Type": "text/plain"}, b'{"text": "a"}'),
     ("POST", "/notes", {"Content-Type": "application/json; charset=utf-8"}, b'{"text": "a"}'),
@@ -160,80 +188,108 @@ def test_every_request_is_answered_as_by_fastapi(
     assert client_of(own).get("/openapi.json").json() == client_of(usual).get("/openapi.json").json()
 
 
-def test_operations_with_other_parameters_are_handled_by_fastapi(handled_by_fastapi: list[str]) -> None:
-    router = OperationRouter()
-
-    @router.get("/list")
-    async def of_list(color: Annotated[list[Color], Query()]) -> list[Color]:
-        return color
-
-    @router.get("/model")
-    async def of_model(filters: Annotated[Filters, Query()]) -> Filters:
-        return filters
-
-    @router.get("/json")
-    async def of_json(values: Annotated[Json[int], Query()]) -> int:
-        return values
-
-    @router.get("/cookie")
-    async def of_cookie(name: Annotated[str, Cookie()] = "none") -> str:
-        return name
-
-    @router.get("/headers")
-    async def with_headers(response: Response) -> str:
-        response.headers["X-Own"] = "yes"
-        return "headers"
-
-    @router.post("/form")
-    async def of_form(name: Annotated[str, Form()]) -> str:
-        return name
-
-    @router.post("/two")
-    async def of_two_bodies(first: Annotated[int, Body()], second: Annotated[int, Body()]) -> int:
-        return first + second
-
-    client = client_of(router)
-    answers = [
-        client.get("/list?color=red&color=blue").json() == ["red", "blue"],
-        client.get("/model?color=red").json() == {"color": "red"},
-        client.get("/json?values=5").json() == 5,
-        client.get("/cookie", headers={"Cookie": "name=a"}).json() == "a",
-        client.get("/headers").headers["X-Own"] == "yes",
-        client.post("/form", data={"name": "a"}).json() == "a",
-        client.post("/two", json={"first": 1, "second": 2}).json() == 3,
-    ]
-    assert all(answers), answers
-    assert len(handled_by_fastapi) == len(answers)
+async def of_list(color: Annotated[list[Color], Query()]) -> list[Color]:
+    return color
 
 
-def test_operations_with_other_responses_are_handled_by_fastapi(handled_by_fastapi: list[str]) -> None:
-    router = OperationRouter()
+async def of_model(filters: Annotated[Filters, Query()]) -> Filters:
+    return filters
 
-    @router.get("/thread")
-    def in_thread() -> str:
-        return "thread"
 
-    @router.delete("/empty", status_code=204)
-    async def without_body() -> None:
-        return None
+async def of_cookie(name: Annotated[str, Cookie()] = "none") -> str:
+    return name
 
-    @router.get("/unset", response_model_exclude_unset=True)
-    async def without_unset() -> Note:
-        return Note(text="a")
 
-    @router.get("/plain", response_class=Response)
-    async def without_model() -> Response:
-        return Response("plain")
+async def of_factory(name: Annotated[str, Query(default_factory=lambda: "made")]) -> str:
+    return name
 
-    client = client_of(router)
-    answers = [
-        client.get("/thread").json() == "thread",
-        client.delete("/empty").content == b"",
-        client.get("/unset").json() == {"text": "a"},
-        client.get("/plain").text == "plain",
-    ]
-    assert all(answers), answers
-    assert len(handled_by_fastapi) == len(answers)
+
+async def of_default(number: Annotated[int, Query(validate_default=True)] = "5") -> int:  # type: ignore[assignment]
+    return number
+
+
+async def of_response(response: Response) -> str:
+    response.headers["X-Own"] = "yes"
+    return "headers"
+
+
+async def of_form(filters: Annotated[Filters, Form()]) -> Filters:
+    return filters
+
+
+async def of_two_bodies(first: Annotated[int, Body()], second: Annotated[int, Body()] = 2) -> int:
+    return first + second
+
+
+async def of_dependency_without_cache(
+    first: Annotated[int, Depends(count)], second: Annotated[int, Depends(count, use_cache=False)]
+) -> list[int]:
+    return [first, second]
+
+
+def in_thread() -> str:
+    return "thread"
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        of_list,
+        of_model,
+        of_cookie,
+        of_factory,
+        of_default,
+        of_response,
+        of_form,
+        of_two_bodies,
+        of_dependency_without_cache,
+        in_thread,
+    ],
+)
+def test_operations_with_other_parameters_are_handled_by_fastapi(endpoint: Any, handled_by_fastapi: list[str]) -> None:
+    own, usual = OperationRouter(), APIRouter()
+    for router in (own, usual):
+        router.add_api_route("/other", endpoint, methods=["POST"])
+    request = ("POST", "/other?color=red&color=blue", {"Cookie": "name=a", **FORM}, b"color=red&first=1")
+    answer = ask(own, request)
+    assert handled_by_fastapi == ["/other"]
+    assert answer == ask(usual, request)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"response_class": JSONResponse},
+        {"response_model": None},
+        {"response_model_by_alias": False},
+        {"response_model_include": {"text"}},
+        {"response_model_exclude": {"text"}},
+        {"response_model_exclude_unset": True},
+        {"response_model_exclude_defaults": True},
+        {"response_model_exclude_none": True},
+    ],
+    ids=str,
+)
+def test_operations_with_other_responses_are_handled_by_fastapi(
+    options: dict[str, Any], handled_by_fastapi: list[str]
+) -> None:
+    async def read_note() -> Note:
+        return Note(text="a", nickname=None)
+
+    own, usual = OperationRouter(), APIRouter()
+    for router in (own, usual):
+        router.add_api_route("/note", read_note, **options)
+    answer = ask(own, ("GET", "/note", {}, b""))
+    assert handled_by_fastapi == ["/note"]
+    assert answer == ask(usual, ("GET", "/note", {}, b""))
+
+
+def test_a_mounted_app_has_the_operations_of_its_router() -> None:
+    router, app = OperationRouter(), FastAPI()
+    define_operations(router)
+    app.mount("/mounted", client_of(router).app)
+    assert TestClient(app).get("/mounted/notes/3").json()["number"] == 3
+    assert TestClient(app).get("/notes/3").status_code == 404
 
 
 def test_the_dependencies_of_a_router_that_includes_another_one_apply() -> None:
@@ -250,4 +306,5 @@ def test_a_response_of_another_type_is_an_error() -> None:
     async def wrong() -> Note:
         return 5  # type: ignore[return-value]
 
-    assert TestClient(client_of(router).app, raise_server_exceptions=False).get("/wrong").status_code == 500
+    with pytest.raises(ResponseValidationError):
+        client_of(router).get("/wrong")

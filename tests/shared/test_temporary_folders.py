@@ -23,7 +23,7 @@ def test_a_temporary_folder_is_deleted_on_exit(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_next_gateway_deletes_the_folder_of_a_killed_one_but_not_one_in_use(tmp_path: Path) -> None:
+def test_the_next_process_deletes_the_folder_of_a_killed_one_but_not_one_in_use(tmp_path: Path) -> None:
     with temporary_data_folder(tmp_path) as folder:
         used = folder.rename(tmp_path / "companyos-data-999999999-used")  # in another container, pids differ
         killed = tmp_path / f"companyos-data-{os.getpid()}-killed"

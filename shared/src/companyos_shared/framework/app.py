@@ -54,11 +54,9 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
     settings = settings or ServiceSettings()
     key = settings.key()
     at_exit = ExitStack()
-    data = settings.data_dir or at_exit.enter_context(temporary_data_folder())
-    atexit.register(at_exit.close)
     episodes = Episodes(
         service,
-        make_private_folder(data / service.name),
+        make_private_folder((settings.data_dir or _temporary_folder(at_exit)) / service.name),
         max_open=min(settings.max_open_episodes, _episode_limit(file_descriptors.raise_limit())),
         max_template_bytes=settings.max_template_bytes,
         min_free_bytes=settings.min_free_bytes,
@@ -100,6 +98,12 @@ def create_app(service: Service[Any], settings: ServiceSettings | None = None) -
         )  # signed calls need no host check
     app.state.episodes = episodes
     return app
+
+
+def _temporary_folder(at_exit: ExitStack) -> Path:
+    """Make a temporary folder, which is deleted at shutdown or at an early exit of the process."""
+    atexit.register(at_exit.close)
+    return at_exit.enter_context(temporary_data_folder())
 
 
 def _lifespan(episodes: Episodes, traces: Traces, at_exit: ExitStack) -> Callable[[FastAPI], Any]:

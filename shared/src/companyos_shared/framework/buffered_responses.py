@@ -64,12 +64,16 @@ async def read_body(receive: Receive, limit: int) -> bytes:
             return bytes(body)
 
 
-def replay(body: bytes) -> Receive:
-    """Return a receive channel that replays a body that was already read."""
+async def _disconnected() -> Message:
+    return {"type": "http.disconnect"}
+
+
+def replay(body: bytes, after: Receive = _disconnected) -> Receive:
+    """Return a receive channel that replays a body that was already read, and continues with another channel."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        return messages.pop() if messages else await after()
 
     return receive
 

@@ -1,8 +1,8 @@
 """Routes of operations, which read the parameters of valid requests themselves.
 
 FastAPI examines the types of all parameters again in each request, which takes longer than most operations. An
-operation route examines them once. It leaves invalid requests to FastAPI, and so does an operation whose parameters or
-response are of other kinds than here, so that errors and behavior are those of FastAPI.
+operation route examines them once, and reads them before it calls dependencies. FastAPI still handles invalid requests,
+and operations with other kinds of parameters or responses.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import ResponseValidationError
 from fastapi.params import Form
 from fastapi.routing import APIRoute
-from fastapi.utils import is_body_allowed_for_status_code
-from pydantic import Json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
@@ -117,6 +115,11 @@ class OperationRoute(APIRoute):
         except _UnsupportedOperationError:
             self._arguments = None
 
+    @property
+    def reads_requests(self) -> bool:
+        """Return whether the route reads valid requests itself."""
+        return self._arguments is not None
+
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether the route has the path and the method of a request."""
         is_whole_path = not scope.get("root_path") and _INCLUDED_SCOPE_KEY not in scope
@@ -130,12 +133,12 @@ class OperationRoute(APIRoute):
         if self._arguments is None or not is_own:
             await super().handle(scope, receive, send)
             return
-        request = Request(scope, receive)
-        body = b"" if scope["method"] == "GET" else await request.body()
+        request = Request(scope, receive, send)
+        body = b"" if self.body_field is None else await request.body()
         try:
             of_body, read = self._read_body(request, body), self._arguments.read(request)
         except _InvalidRequestError:
-            await super().handle(scope, replay(body), send)
+            await super().handle(scope, receive if self.body_field is None else replay(body, receive), send)
             return
         values = of_body | await self._arguments.resolve(read, {})
         await self._response(await self.endpoint(**values))(scope, receive, send)
@@ -147,7 +150,7 @@ class OperationRoute(APIRoute):
             raise _InvalidRequestError
         try:
             value, errors = self.body_field.validate(json.loads(body))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _InvalidRequestError from error
         if errors:
             raise _InvalidRequestError
@@ -171,22 +174,19 @@ class OperationRouter(APIRouter):
 
 
 def _parameters(fields: Sequence[Any]) -> Iterator[_Parameter]:
-    """Yield the parameters of FastAPI's fields; raises _UnsupportedOperationError for lists, models and JSON."""
+    """Yield the parameters of FastAPI's fields; raises _UnsupportedOperationError for lists and models."""
     for field in fields:
         info = field.field_info
-        default = None if info.is_required() else info.get_default(call_default_factory=True)
-        is_usual = isinstance(info.validation_alias, (str, NoneType)) and not (
-            info.default_factory or info.validate_default
-        )
-        is_json = any(type(one) is Json for one in info.metadata)
-        if not (is_usual and _is_scalar(info.annotation) and isinstance(default, _SCALARS)) or is_json:
+        default = None if info.is_required() else info.default
+        is_usual = isinstance(info.validation_alias, (str, NoneType)) and isinstance(default, _SCALARS)
+        if not is_usual or info.default_factory or info.validate_default or not _is_scalar(info.annotation):
             raise _UnsupportedOperationError
         key = info.validation_alias or field.alias
         yield _Parameter(field.name, key, field.validate, info.is_required(), default)
 
 
 def _is_scalar(annotation: Any) -> bool:
-    """Return whether values of a type have one text."""
+    """Return whether values of a type are written as a single text."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _is_scalar(get_args(annotation)[0])
@@ -202,7 +202,7 @@ def _has_unusual_arguments(dependant: Dependant) -> bool:
         any(getattr(dependant, f"{name}_param_name") is not None for name in names)
         or bool(dependant.cookie_params or dependant.own_oauth_scopes or dependant.concurrency)
         or not dependant.use_cache
-        or any(one.body_params for one in dependant.dependencies)
+        or any(one.body_params or one.scope for one in dependant.dependencies)
     )
 
 
@@ -212,9 +212,9 @@ def _has_unusual_bodies(route: APIRoute) -> bool:
     return (
         bool(route.body_field and (len(fields) != 1 or route._embed_body_fields))
         or any(isinstance(one.field_info, Form) for one in fields)
+        or route.dependency_overrides_provider is not None
         or route.response_field is None
         or not isinstance(route.response_class, DefaultPlaceholder)
-        or not is_body_allowed_for_status_code(route.status_code)
         or not route.response_model_by_alias
         or bool(route.response_model_include or route.response_model_exclude)
         or route.response_model_exclude_unset
