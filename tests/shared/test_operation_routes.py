@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, Field, Json
 
 from companyos_shared.framework import OperationRouter
+from companyos_shared.framework.operation_routes import OperationRoute
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -221,8 +222,22 @@ async def of_two_bodies(first: Annotated[int, Body()], second: Annotated[int, Bo
     return first + second
 
 
+async def note_of(body: Note) -> Note:
+    return body
+
+
+async def of_body_of_dependency(note: Annotated[Note, Depends(note_of)]) -> Note:
+    return note
+
+
 async def of_dependency_without_cache(
     first: Annotated[int, Depends(count)], second: Annotated[int, Depends(count, use_cache=False)]
+) -> list[int]:
+    return [first, second]
+
+
+async def of_dependency_with_scope(
+    first: Annotated[int, Depends(count)], second: Annotated[int, Depends(count, scope="function")]
 ) -> list[int]:
     return [first, second]
 
@@ -242,7 +257,9 @@ def in_thread() -> str:
         of_response,
         of_form,
         of_two_bodies,
+        of_body_of_dependency,
         of_dependency_without_cache,
+        of_dependency_with_scope,
         in_thread,
     ],
 )
@@ -250,10 +267,12 @@ def test_operations_with_other_parameters_are_handled_by_fastapi(endpoint: Any, 
     own, usual = OperationRouter(), APIRouter()
     for router in (own, usual):
         router.add_api_route("/other", endpoint, methods=["POST"])
-    request = ("POST", "/other?color=red&color=blue", {"Cookie": "name=a", **FORM}, b"color=red&first=1")
-    answer = ask(own, request)
-    assert handled_by_fastapi == ["/other"]
-    assert answer == ask(usual, request)
+    for media_type, body in ((FORM, b"color=red&first=1"), (JSON, b'{"color": "red", "first": 1}')):
+        request = ("POST", "/other?color=red&color=blue", {"Cookie": "name=a", **media_type}, body)
+        handled_by_fastapi.clear()
+        answer = ask(own, request)
+        assert handled_by_fastapi == ["/other"]
+        assert answer == ask(usual, request)
 
 
 @pytest.mark.parametrize(
@@ -297,6 +316,18 @@ def test_the_dependencies_of_a_router_that_includes_another_one_apply() -> None:
     define_operations(inner)
     outer.include_router(inner)
     assert ask(outer, ("GET", "/outer/notes/3", {}, b""))[0::3] == (200, ["/outer/notes/3"])
+
+
+def test_dependency_overrides_of_an_app_apply_to_its_routes() -> None:
+    app = FastAPI()
+    app.router.route_class = OperationRoute
+    app.dependency_overrides[count] = lambda: 9
+
+    @app.get("/count")
+    async def read_count(number: Annotated[int, Depends(count)]) -> int:
+        return number
+
+    assert TestClient(app).get("/count").json() == 9
 
 
 def test_a_response_of_another_type_is_an_error() -> None:

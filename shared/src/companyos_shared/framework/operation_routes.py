@@ -202,7 +202,7 @@ def _has_unusual_arguments(dependant: Dependant) -> bool:
         any(getattr(dependant, f"{name}_param_name") is not None for name in names)
         or bool(dependant.cookie_params or dependant.own_oauth_scopes or dependant.concurrency)
         or not dependant.use_cache
-        or any(one.body_params or one.scope for one in dependant.dependencies)
+        or any(one.scope for one in dependant.dependencies)
     )
 
 
