@@ -39,7 +39,7 @@ TEXT = re.compile(
 """Words of docstrings, comments, messages and documents."""
 
 HEADLESS = re.compile(
-    r'(?:\A|:(?:  #[^\n]*)?\n\s+)"""\s*'
+    r'(?:\A(?:#[^\n]*\n)*|:(?:  #[^\n]*)?\n\s+)"""\s*'
     r"(?:What|Who|Whose|Whom|Where|Which|How|When|Whether|Whoever|Whatever|Nobody|Somebody|So)\b"
 )
 """Openings of the docstrings of modules, classes and functions that name no subject and no verb."""
@@ -112,6 +112,7 @@ def test_names_and_texts_use_the_terms_of_the_field() -> None:
         (".py", "def test_nobody_else_may() -> None:\n    pass"),
         (".py", "def test_a_chain_is_no_circle() -> None:\n    pass"),
         (".py", '"""What a step is."""'),
+        (".py", '#!/usr/bin/env python3\n"""What a step is."""'),
         (".py", 'def step(\n    count: int,\n) -> None:  # slow\n    """How a step is taken."""'),
         (".py", "# an answer is no step"),
         (".md", "The gateway has two doors."),
