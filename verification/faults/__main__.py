@@ -19,12 +19,12 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from companyos.cli.terminal import ERR, OUT
+from companyos_shared.temporary_folders import choose_temporary_parent
 from verification.faults.cells.catalogue import CELLS
 from verification.faults.report import RunMetadata, failed, markdown_table, terminal_table, to_json
 from verification.faults.runner import MAX_SENTENCES, CellResult, Suite
 from verification.faults.sabotage_trials import SABOTAGE_TRIALS, is_detected, run_sabotage_trial, sabotage_table
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # the one tmpfs every Linux has
 DEFAULT_SEED = 1
 LINES_IN_A_LOG = 20
 
@@ -131,7 +131,7 @@ def _run_sabotage_trials(seed: int) -> int:
 
 
 def _new_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="companyos-faults-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None))
+    return Path(tempfile.mkdtemp(prefix="companyos-faults-", dir=choose_temporary_parent()))
 
 
 def _report(suite: Suite, options: argparse.Namespace, took_s: float, folder: Path) -> None:
