@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _mark_samples(items: Sequence[pytest.Item]) -> None:
     """Select that many evenly spaced cases of each test marked `sample`; mark the other cases as `matrix`.
 
-    The first selected case differs between tests, so that together they select all services and scenarios.
+    The first selected case depends on the name of the test, so that not all tests select the same service or scenario.
     """
     cases: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:

@@ -59,7 +59,6 @@ async def test_an_unknown_task_is_400(gateway: NotesGateway, path: str, body: di
     assert answer.json()["detail"].startswith(place)
 
 
-@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("path", "body", "place"),
     [
