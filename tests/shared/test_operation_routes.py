@@ -20,6 +20,10 @@ JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
+SERVER = ["operations.example", 80]
+"""Server of the requests of these tests."""
+
+
 class Color(StrEnum):
     """Values of a parameter."""
 
@@ -152,17 +156,21 @@ REQUESTS_FOR_FASTAPI: list[tuple[str, str, dict[str, str], bytes]] = [
 def client_of(router: APIRouter) -> TestClient:
     app = FastAPI()
     app.router.routes.extend(router.routes)
-    return TestClient(app)
+    return TestClient(app, base_url=f"http://{SERVER[0]}")
 
 
 @pytest.fixture
 def handled_by_fastapi(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Provide the paths of the requests that FastAPI handles."""
+    """Provide the paths of the requests that FastAPI handles.
+
+    Services of other tests may be running in another thread, and their leases are renewed.
+    """
     paths: list[str] = []
     handle = APIRoute.handle
 
     async def recorded(self: APIRoute, scope: Any, receive: Any, send: Any) -> None:
-        paths.append(scope["path"])
+        if scope["server"] == SERVER:
+            paths.append(scope["path"])
         await handle(self, scope, receive, send)
 
     monkeypatch.setattr(APIRoute, "handle", recorded)
