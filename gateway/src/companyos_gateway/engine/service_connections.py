@@ -53,14 +53,15 @@ class ServiceConnections:
         """Send a request and return the response; raises one of TRANSPORT_ERRORS."""
         session = self._session = self._session or self._open_session()
         url = self._base_url + target
-        async with session.request(
+        response = await session.request(
             method,
             _parse_url(url) if len(target) <= _MAX_CACHED_URL_LENGTH else URL(url, encoded=True),
             headers=headers,
             data=body or None,
             allow_redirects=False,
-        ) as response:
-            return HttpResponse(response.status, response.headers, await response.read())
+        )
+        content = await response.read()  # releases or closes the connection; `async with` would do so again
+        return HttpResponse(response.status, response.headers, content)
 
     async def aclose(self) -> None:
         """Close the connections."""
