@@ -39,6 +39,7 @@ SERVER_OPTIONS: dict[str, Any] = {
     "timeout_graceful_shutdown": STOP_DEADLINE_S,
     "access_log": False,
     "log_config": None,
+    "proxy_headers": "FORWARDED_ALLOW_IPS" in os.environ,  # otherwise a local client could claim any address
 }
 
 _STARTUP_FAILED = 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from companyos_shared.serving import SERVER_OPTIONS
@@ -18,7 +17,6 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "ws_ping_interval": 20.0,
     "ws_ping_timeout": 20.0,
     "ws_max_size": 1024 * 1024,
-    "proxy_headers": "FORWARDED_ALLOW_IPS" in os.environ,  # otherwise a local client could claim any address
     "timeout_graceful_shutdown": 1,  # accepted requests have been drained before
 }
 
