@@ -90,6 +90,19 @@ def test_a_removed_link_is_not_a_violation(builder: EvidenceBuilder) -> None:
     assert ChangePolicy(GOALS.allowances()).violations(builder.evidence) == []
 
 
+def test_a_ticket_that_was_moved_and_moved_back_is_not_a_violation(builder: EvidenceBuilder) -> None:
+    for number, status in enumerate(("open", None)):
+        builder.put(DESK, "tickets", "OPS-3", status=status, version=number + 2)
+        builder.put(DESK, "transitions", f"transition-{number}", ticket_key="OPS-3", to_status=status)
+        expected = [] if status is None else ["ticketdesk.tickets[OPS-3]"]
+        assert [one.row_path for one in ChangePolicy([]).violations(builder.evidence)] == expected
+
+
+def test_a_transition_of_a_ticket_that_was_not_moved_is_a_violation(builder: EvidenceBuilder) -> None:
+    builder.put(DESK, "transitions", "transition-1", ticket_key="OPS-3", to_status="open")
+    assert [one.table for one in ChangePolicy([]).violations(builder.evidence)] == ["transitions"]
+
+
 def test_a_change_of_an_unrelated_ticket_is_a_violation(builder: EvidenceBuilder) -> None:
     builder.put(DESK, "tickets", "OPS-3", status="open")
     assert len(ChangePolicy(GOALS.allowances()).violations(builder.evidence)) == 1

@@ -120,10 +120,17 @@ class ChangePolicy:
 
     def _find_violation(self, evidence: Evidence, row_key: RowKey) -> NetChange | None:
         change = evidence.net_change(row_key)
-        if change is None or change.columns <= row_views.BOOKKEEPING_COLUMNS:
+        if change is None or change.columns <= row_views.BOOKKEEPING_COLUMNS or _is_history(evidence, row_key):
             return None  # a row that was added or deleted has all of its columns here
         allowances = self._by_table.get(row_key[:2], ())
         return None if any(one.allows(evidence, change) for one in allowances) else change
+
+
+def _is_history(evidence: Evidence, row_key: RowKey) -> bool:
+    """Return whether a row is a transition of a ticket, whose own net change counts instead."""
+    row = evidence.row(*row_key) if row_key[:2] == (TICKETDESK, "transitions") else None
+    changes = () if row is None else evidence.row_changes(TICKETDESK, "tickets", row["ticket_key"])
+    return any(is_touched(change, ["status"]) for change in changes)
 
 
 def _first_step(evidence: Evidence, net: NetChange) -> int:
@@ -171,7 +178,6 @@ def ticket_allowances(case: TicketCase) -> Iterable[Allowance]:
     own = _own_keys(case)
     yield Allowance(TICKETDESK, "tickets", _is_own_ticket(case), TICKET_COLUMNS)
     yield Allowance(TICKETDESK, "checklist_items", changed_where("ticket_key", [case.ticket_key]))
-    yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [case.ticket_key]))
     yield Allowance(TICKETDESK, "removed_links", link_added_and_removed(own))
     yield from comment_allowances(case)
     yield from _blocker_allowances(case)
@@ -265,7 +271,6 @@ def _blocker_allowances(case: TicketCase) -> Iterable[Allowance]:
         return
     if blocker.resolution is BlockerResolution.RESOLVE:
         yield Allowance(TICKETDESK, "tickets", changed_keys([blocker.key]), frozenset({"status"}))
-        yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [blocker.key]))
     if blocker.resolution is BlockerResolution.UNLINK:
         yield Allowance(TICKETDESK, "links", lambda _, change: change.deleted and change.key == blocker.link_id)
         yield Allowance(TICKETDESK, "removed_links", lambda _, change: change.added and change.key == blocker.link_id)

@@ -98,7 +98,6 @@ class TicketGoal(EntityGoal):
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowances for the ticket, its comments and its link."""
         yield Allowance(TICKETDESK, "tickets", changed_keys([self.key]), COLUMNS)
-        yield Allowance(TICKETDESK, "transitions", added_where("ticket_key", [self.key]))
         yield Allowance(TICKETDESK, "comments", added_where("ticket_key", [self.key]))
         yield Allowance(TICKETDESK, "removed_links", link_added_and_removed([self.key]))
         if self.link is not None:

@@ -125,7 +125,6 @@ def _ended(outcome: kit.Outcome, facts: Incident, ticket_key: str) -> kit.Outcom
         if cause is not None and cause.status in kit.row_views.FINAL_TICKET_STATUSES:
             yield f"{kit.row_views.TICKETDESK}.tickets[{cause_key}]"
 
-    allowed_tables = ("comments",) if by_owner else ("comments", "transitions")
     return replace(
         outcome,
         prepared=(
@@ -133,10 +132,7 @@ def _ended(outcome: kit.Outcome, facts: Incident, ticket_key: str) -> kit.Outcom
             kit.EntityGoals("cause_linked", [kit.TicketLinked("blocks", cause_key, ticket_key)]),
         ),
         goals=(kit.TicketResolved(key=cause_key, by_colleague=by_owner),),
-        allowances=tuple(
-            kit.Allowance(kit.row_views.TICKETDESK, table, kit.added_where("ticket_key", [cause_key]))
-            for table in allowed_tables
-        ),
+        allowances=(kit.Allowance(kit.row_views.TICKETDESK, "comments", kit.added_where("ticket_key", [cause_key])),),
         forbidden=closed_cause,
     )
 
