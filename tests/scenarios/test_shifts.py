@@ -144,6 +144,22 @@ def test_a_change_outside_of_every_case_forfeits_the_solved_cases(play_all: Play
     assert verdict.solved_share == 0.0
 
 
+def test_a_shift_that_is_not_declared_done_forfeits_the_solved_cases(play_all: PlayAll) -> None:
+    async def declares_a_refusal(task: TaskView, call: Call) -> None:
+        async def call_on(tool: str, arguments: dict[str, Any], /) -> StepView:
+            refused = {"outcome": "refused", "reason_code": "fraud_suspected", "reason_ref": "E-1", "summary": ""}
+            return await call(tool, refused if tool == "finish" else arguments)
+
+        await fair_player(PAIR)(task, call_on)
+
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=declares_a_refusal, seed=0, chaos=0)])
+    verdict = verdict_of(kept)
+    assert not kept.result.success
+    assert [one.id for one in verdict.checks if not one.passed] == ["declared"]
+    assert all(verdict.cases.values())
+    assert verdict.solved_share == 0.0
+
+
 def test_a_confidential_value_in_a_comment_forfeits_the_shift(play_all: PlayAll) -> None:
     iban = _plan(PAIR).documents["datahub"]["vendors"][0]["bank_iban"]
 

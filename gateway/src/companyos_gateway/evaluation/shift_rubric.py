@@ -21,9 +21,9 @@ from companyos_gateway.evaluation.guessing import guessing_check
 from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, list_names, row_path
 from companyos_gateway.evaluation.row_views import APPROVALFLOW, TICKETDESK
-from companyos_gateway.evaluation.rubric import Check, FinishDeclaration, TaskRubric
+from companyos_gateway.evaluation.rubric import Check, TaskRubric
 from companyos_gateway.evaluation.ticket_goals import TicketLinked
-from companyos_gateway.evaluation.ticket_rubric import TicketRubric
+from companyos_gateway.evaluation.ticket_rubric import TicketRubric, check_done
 from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change
 
@@ -76,9 +76,9 @@ def shift_rubric(
     """Return the rubric of cases by the key of their entry ticket; teams keep the tickets `kept`.
 
     Checks and milestones are named `<key>:<id>`. The points of a milestone are divided by the number of cases. Changes
-    that one case allows are allowed in every case. A refusal is judged by the reason on the ticket; `finish` only ends
-    the shift. No ticket of the queue may be completed before `frozen_until`. Leaving the kept tickets alone counts for
-    `kept_feature`.
+    that one case allows are allowed in every case. A refusal is judged by the reason on the ticket; `finish` ends the
+    shift with the outcome `done`. No ticket of the queue may be completed before `frozen_until`. Leaving the kept
+    tickets alone counts for `kept_feature`.
     """
     rubrics = [one.rubric for one in cases.values()]
     duplicates = {one.duplicate: key for key, one in cases.items() if one.duplicate is not None}
@@ -102,7 +102,7 @@ def shift_rubric(
             guessing_check(agent_id, _is_never_valid, concerns=lambda type_key: type_key not in own_types),
         ],
         milestones=[each for key, one in cases.items() for each in _case_milestones(key, one.rubric, len(cases))],
-        declaration=_accept,
+        declaration=check_done,
         damage=damage,
         rejections=rejections_of(agent_id),
         is_closed=lambda _evidence: False,
@@ -163,8 +163,7 @@ def _is_lost(evidence: Evidence, duplicate: str, key: str) -> bool:
 def _duplicate_allowances(duplicates: Mapping[str, str]) -> Iterable[Allowance]:
     """Return the allowances for duplicates, which may be triaged, commented on and linked before they are cancelled."""
     yield Allowance(TICKETDESK, "tickets", changed_keys(duplicates), TICKET_COLUMNS)
-    for table in ("transitions", "comments"):
-        yield Allowance(TICKETDESK, table, added_where("ticket_key", duplicates))
+    yield Allowance(TICKETDESK, "comments", added_where("ticket_key", duplicates))
     for duplicate, key in duplicates.items():
         yield from TicketLinked("duplicates", duplicate, key).allowances()
 
@@ -299,7 +298,3 @@ def _is_never_valid(_evidence: Evidence, _request: row_views.RequestView) -> boo
 def _case_milestones(key: str, rubric: TicketRubric, count: int) -> Iterable[Milestone]:
     for one in scale_milestones(rubric.milestones()):
         yield replace(one, id=f"{key}:{one.id}", points=one.points / count)
-
-
-def _accept(_evidence: Evidence, _finish: FinishDeclaration | None) -> Mismatch | None:
-    return None

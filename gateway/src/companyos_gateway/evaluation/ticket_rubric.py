@@ -28,6 +28,13 @@ END_STATUS_WORDS = {"resolved": "resolved", "in_progress": "started"}
 """Words for the end statuses in the ids of checks."""
 
 
+def check_done(_evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
+    """Return a mismatch if the agent declared an outcome other than `done`."""
+    if finish is None or finish.outcome is FinishOutcome.DONE:
+        return None
+    return Mismatch(DECLARATION, "outcome: done", f"outcome: {finish.outcome}, {finish.reason}")
+
+
 class TicketRubric:
     """Rubric base for ticket work; scenarios add checks, milestones and damage."""
 
@@ -153,9 +160,7 @@ class TicketCompletedOutcome(TicketRubric):
 
     def check_declaration(self, evidence: Evidence, finish: FinishDeclaration | None) -> Mismatch | None:
         """Return a mismatch if the agent declared an outcome other than `done`."""
-        if finish is None or finish.outcome is FinishOutcome.DONE:
-            return None
-        return Mismatch(DECLARATION, "outcome: done", f"outcome: {finish.outcome}, {finish.reason}")
+        return check_done(evidence, finish)
 
     def task_damage(self, evidence: Evidence) -> Iterable[str]:
         """Return the ticket if it was closed or cancelled."""
