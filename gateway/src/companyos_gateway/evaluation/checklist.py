@@ -30,7 +30,7 @@ SHOWING_COLUMNS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class BackingRow:
-    """A row that backs an item, by its id in responses. Of a policy, any version counts unless `version` is set."""
+    """A row that backs an item, by its id in responses; of a policy, the `version`."""
 
     service: str
     table: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from companyos_gateway.evaluation import row_views
@@ -64,6 +65,7 @@ def _rows_by_id(world: WorldBuilder, named_ids: Collection[str]) -> Iterator[tup
     ):
         yield from ((one, BackingRow(service, table, one)) for one in ids if one in named_ids)
     for policy in datahub.policies:
-        for shown, version in ((policy.policy_id, None), (policy.id, policy.version)):
-            if shown in named_ids:
-                yield shown, BackingRow(row_views.DATAHUB, "policies", policy.policy_id, version)
+        row = BackingRow(row_views.DATAHUB, "policies", policy.policy_id, policy.version)
+        is_in_force = policy.effective_from <= world.today <= (policy.effective_to or date.max)
+        ids = [policy.id, policy.policy_id] if is_in_force else [policy.id]
+        yield from ((one, row) for one in ids if one in named_ids)
