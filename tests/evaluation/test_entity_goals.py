@@ -195,8 +195,8 @@ def test_a_withdrawn_request_counts_as_withdrawn_and_a_cancelled_one_does_not() 
     assert withdrawn.is_damaged(builder.evidence)
 
 
-def test_fields_that_require_an_approval_are_premature_before_it() -> None:
-    goal = RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}, do_fields_need_approval=True)
+def test_fields_set_before_the_approval_are_premature_unless_they_may_be_set_early() -> None:
+    goal = RecordGoal(record_id="BUD-1", fields={"budget_cents": 7})
     builder = EvidenceBuilder(
         approvalflow={"requests": {"APR-1": _request("APR-1")}},
         datahub={
@@ -206,7 +206,8 @@ def test_fields_that_require_an_approval_are_premature_before_it() -> None:
     builder.put(HUB, "records", "BUD-1", fields={"budget_cents": 7})
     assert goal.is_met(builder.evidence, "APR-1")
     assert goal.premature_step(builder.evidence, "APR-1") is not None
-    assert RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}).premature_step(builder.evidence, "APR-1") is None
+    early = RecordGoal(record_id="BUD-1", fields={"budget_cents": 7}, may_set_fields_early=True)
+    assert early.premature_step(builder.evidence, "APR-1") is None
 
 
 def test_the_last_change_of_a_stopped_record_is_the_decision() -> None:

@@ -255,6 +255,8 @@ class OutcomeOracle(PrivilegedOracle):
         skill = ApprovalSkill(self.client, {"key": request.type_key}, own_id=self.case.agent_id, answer=self.answer)
         while True:
             fields = {name: await self.value(one) for name, one in request.fields.items()}
+            for fact in () if self.approved else self.case.outcome.examined:
+                await self.read(fact.entity)
             request_id = await skill.submit(request.subject, request.approver_ids[0], fields, JUSTIFICATION)
             if await skill.await_decision(request_id) == "approved":
                 return request_id

@@ -92,6 +92,10 @@ class CompletedOutcome(ApprovalRubric, TicketCompletedOutcome):
         """Return a valid request that is approved, None if there is none."""
         return evidence.memoize((self, "approved"), lambda: self._find_approved_request(evidence))
 
+    def first_approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
+        """Return the approved request that was required first, None if there is none."""
+        return self.approved_request(evidence)
+
     def _find_approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
         request = self.valid_request(evidence)
         return request if request is not None and self.requests.is_approved(evidence, request) else None

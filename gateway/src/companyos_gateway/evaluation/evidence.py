@@ -136,8 +136,8 @@ class Evidence:
         self._note(("changes", service))
         return self._changes.get(service, ())
 
-    def audits(self, service: str) -> Sequence[AuditLine]:
-        """Return the agent's calls as parsed by the service, in order."""
+    def audits(self, service: str) -> Sequence[RecordedCall]:
+        """Return the agent's calls as parsed by the service, with their responses, in order."""
         self._note(("calls", service))
         return self._audits.get(service, ())
 

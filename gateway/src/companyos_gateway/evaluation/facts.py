@@ -10,7 +10,8 @@ from functools import partial
 from typing import Protocol
 
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.evidence import Evidence, RecordedCall
+from companyos_gateway.evaluation.knowledge import objects_in
 from companyos_gateway.evaluation.mismatch import Mismatch, row_path
 from companyos_gateway.evaluation.rubric import Check
 
@@ -105,6 +106,30 @@ def shown(service: str, table: str, key: str, *columns: str) -> Fact:
 def record_shown(record_id: str, column: str = "fields") -> Fact:
     """Return the fact given by a record of DataHub."""
     return shown(row_views.DATAHUB, "records", record_id, column)
+
+
+def published_record_shown(record_id: str) -> Fact:
+    """Return the fact given by the fields of a record of DataHub once it is published."""
+    return Fact(
+        row_path(row_views.DATAHUB, "records", record_id),
+        "fields of the published record",
+        lambda evidence, moment: evidence.knew(record_id, "fields", before=moment.step, state="published"),
+    )
+
+
+def record_found(record_id: str, text: str) -> Fact:
+    """Return the fact that a field of a record contains a text, which its fields or a search for the text show."""
+
+    def is_match(call: RecordedCall) -> bool:
+        is_search = text.casefold() in str(call.arguments.get("query", "")).casefold()
+        return is_search and any(entity == record_id for entity, _ in objects_in({}, call.response))
+
+    def was_known(evidence: Evidence, moment: Moment) -> bool:
+        return evidence.knew(record_id, "fields", before=moment.step) or any(
+            call.step < moment.step and is_match(call) for call in evidence.audits(row_views.DATAHUB)
+        )
+
+    return Fact(row_path(row_views.DATAHUB, "records", record_id), f"fields, or in a search for {text}", was_known)
 
 
 def ticket_status_shown(key: str) -> Fact:

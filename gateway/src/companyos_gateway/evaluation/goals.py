@@ -96,8 +96,8 @@ class RecordGoal(Goal):
     ends_on: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     reference_field: str | None = None
-    do_fields_need_approval: bool = False
-    """The fields, too, may be set only after the request is approved."""
+    may_set_fields_early: bool = False
+    """The fields may be set before the request is approved, because it depends on them."""
 
     def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
         """Return a mismatch for the first wrong column or field, None if all are right."""
@@ -136,18 +136,15 @@ class RecordGoal(Goal):
         return Allowance(row_views.DATAHUB, "records", changed_keys([self.record_id]), frozenset(columns))
 
     def _is_gated_change(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
-        """Return whether a change needs the approval: of state, end or reference, or of `fields` if they need it."""
+        """Return whether a change needs the approval: of the state, the end, the reference or the fields."""
         if before is None or after is None:
             return True
-        if self.do_fields_need_approval and any(
-            before["fields"].get(name) != after["fields"].get(name) for name in self.fields
-        ):
-            return True
-        names = [name for name in ("state", "ends_on") if getattr(self, name) is not None]
-        is_changed = any(before[name] != after[name] for name in names)
-        reference = self.reference_field
-        return is_changed or (
-            reference is not None and before["fields"].get(reference) != after["fields"].get(reference)
+        columns = [name for name in ("state", "ends_on") if getattr(self, name) is not None]
+        fields = [] if self.may_set_fields_early else [*self.fields]
+        if self.reference_field is not None:
+            fields.append(self.reference_field)
+        return any(before[name] != after[name] for name in columns) or any(
+            before["fields"].get(name) != after["fields"].get(name) for name in fields
         )
 
 

@@ -284,7 +284,8 @@ class Outcome:
     `prepared` are goals on other entities and `escalated` requests of other people, all settled before the last request
     is submitted. `requests` are submitted in this order to different approvers; the last one is linked to the ticket.
     `goals` must be met after its approval. A refusal requires `facts` that the agent was shown before it decided:
-    before `act` if there is one, else before it cancelled the ticket. `declined` is the kind of the milestone that pays
+    before `act` if there is one, else before it cancelled the ticket. Approved work requires the facts in `examined`,
+    shown before the first request was submitted. `declined` is the kind of the milestone that pays
     for the refusal, if any. Stale `metrics` must be refreshed. True data issues may be reported on `subjects` and
     metrics. `allowances` permit further changes; `forbidden` returns irreversibly damaged entities.
 
@@ -300,6 +301,7 @@ class Outcome:
     goals: tuple[Goal, ...] = ()
     act: RecordStopped | IssueReported | None = None
     facts: tuple[Fact, ...] = ()
+    examined: tuple[Fact, ...] = ()
     declined: str | None = None
     metrics: tuple[MetricSpec, ...] = ()
     answers: Mapping[str, AnswerRule] = field(default_factory=dict)

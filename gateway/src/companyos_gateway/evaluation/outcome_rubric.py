@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from companyos.contract import FinishOutcome
+from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.answers import Answer, find_wrong_answer
 from companyos_gateway.evaluation.approval_requests import RequestChecks
 from companyos_gateway.evaluation.approval_rubric import ApprovalRubric, CompletedOutcome, RefusedOutcome
@@ -31,6 +32,7 @@ from companyos_gateway.evaluation.sequential_approvals import (
 )
 from companyos_gateway.evaluation.ticket_rubric import TicketCompletedOutcome, TicketRefusedOutcome, TicketRubric
 from companyos_shared.wire.company import Company
+from companyos_shared.wire.control import Change
 
 _RubricClass = Callable[[DeclaredCase, Company], TicketRubric]
 
@@ -121,9 +123,17 @@ class _Done(_Declared, TicketCompletedOutcome):
 class _ApprovedWork(_Done, CompletedOutcome):
     """Base of completed work that was approved."""
 
+    def first_submission(self, evidence: Evidence) -> Change | None:
+        """Return the change that submitted the first approved request, None if there is none."""
+        request = self.first_approved_request(evidence)
+        return None if request is None else evidence.row_changes(row_views.APPROVALFLOW, "requests", request.id)[0]
+
     def scenario_checks(self) -> Iterable[Check]:
-        """Return the check that entities were settled before the request was made."""
+        """Return the checks that facts were known and entities settled before the request was made."""
         yield from super().scenario_checks()
+        if self.outcome.examined:
+            known = RequiredFacts(self.outcome.examined, self.first_submission, "the request was submitted")
+            yield known.check(caused_by=("approval_given",))
         prepared = self.outcome.prepared
         if prepared:
             causes = ("approval_given", *(one.name for one in prepared))

@@ -105,6 +105,10 @@ class SequentialCompletedOutcome(SequentialApprovalRubric, CompletedOutcome):
         is_stage_approved = request is not None and self.stages[stage_index].is_approved(evidence, request)
         return request if is_stage_approved else None
 
+    def first_approved_request(self, evidence: Evidence) -> row_views.RequestView | None:
+        """Return the approved request of the first stage, None if there is none."""
+        return self.approved_request_at(evidence, 0)
+
     def was_submitted_after(self, evidence: Evidence, request: row_views.RequestView, *, stage_index: int) -> bool:
         """Return whether a request was submitted after a stage was approved."""
         before = self.approved_request_at(evidence, stage_index)

@@ -208,8 +208,7 @@ class BudgetTransfer(kit.DeclaredScenario[Transfer]):
             requests=(request,),
             prepared=(parts,) if parts.goals else (),
             goals=tuple(
-                kit.RecordGoal(record_id=line, fields={"budget_cents": budget}, do_fields_need_approval=True)
-                for line, budget in booked.items()
+                kit.RecordGoal(record_id=line, fields={"budget_cents": budget}) for line, budget in booked.items()
             ),
             facts=tuple(kit.record_shown(line, column) for line in compared),
             subjects=(giver.id, taker.id),

@@ -97,7 +97,6 @@ class CustomerRefund(kit.DeclaredScenario[Claim]):
         credited = kit.RecordGoal(
             record_id=customer.id,
             fields={"credit_cents": customer.fields["credit_cents"] + amount},
-            do_fields_need_approval=True,
         )
         refusal, known = _refuse(facts, policy)
         subjects, act = frozenset({claim_id, customer.id}), None
@@ -138,10 +137,11 @@ def _refuse(facts: Claim, policy: kit.PolicyRow) -> tuple[kit.Refusal | None, tu
         case RefusalGround.ACCOUNT:
             return kit.Refusal(FRAUD, (facts.record.id,)), (customer, order)
         case RefusalGround.DELIVERY:
-            return kit.Refusal(FRAUD, (facts.record.id,)), (claim, kit.record_shown(facts.conflicting_id, "state"))
+            other = kit.record_found(facts.conflicting_id, facts.record.fields["delivery_number"])
+            return kit.Refusal(FRAUD, (facts.record.id,)), (claim, other)
         case RefusalGround.DUPLICATE:
-            conflicting_id = facts.conflicting_id
-            return kit.Refusal("duplicate", (conflicting_id,)), (claim, kit.record_shown(conflicting_id, "state"))
+            other = kit.record_found(facts.conflicting_id, facts.order.id)
+            return kit.Refusal("duplicate", (facts.conflicting_id,)), (claim, other)
         case RefusalGround.EXCLUDED:
             return kit.Refusal("not_entitled", kit.policy_refs(policy)), (order,)
         case RefusalGround.LATE:

@@ -97,7 +97,7 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         employment = kit.shown(kit.row_views.DATAHUB, "people", person_id, "employed_to")
         reason_id = document_id or person_id
         refused = kit.Outcome(
-            facts=(kit.record_shown(document_id, "state") if document_id else employment,),
+            facts=(kit.record_found(document_id, person_id) if document_id else employment,),
             subjects=(person_id, reason_id),
         )
         return kit.Solution(

@@ -182,12 +182,16 @@ class ExpenseReport(kit.DeclaredScenario[Report]):
             ),
         )
         ids = tuple(record.id for record in facts.records)
+        paid = [kit.record_found(one, facts.first.fields["receipt_number"]) for one in facts.paid_ids]
         outcome = kit.Outcome(
             requests=(request,),
             goals=tuple(
-                kit.RecordGoal(record_id=one, state="approved", fields=missing if one == first else {}) for one in ids
+                kit.RecordGoal(
+                    record_id=one, state="approved", fields=missing if one == first else {}, may_set_fields_early=True
+                )
+                for one in ids
             ),
-            facts=(kit.record_shown(first), *(kit.record_shown(one, "state") for one in facts.paid_ids)),
+            facts=(kit.record_shown(first), *paid),
             subjects=ids,
         )
         refusal = kit.refusal_for(facts.ground, policy, *facts.paid_ids)

@@ -67,6 +67,7 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
     def solution(self, facts: Page, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Correct the draft, have it approved, publish it and archive the older page; or refuse."""
         draft, rule, older = facts.draft, facts.rule, facts.published
+        against_ids = (older.id,) if older and facts.ground is RefusalGround.OVERTAKEN else ()
         quoted = {**rule.parameters, "policy_version": rule.version}
         request = kit.Request(
             type_key="document_publication",
@@ -79,14 +80,19 @@ class HandbookUpdate(kit.DeclaredScenario[Page]):
                 policy_version=kit.AfterRecordUpdate(rule.version, draft.id, quoted),
             ),
         )
-        page = kit.RecordGoal(record_id=draft.id, state="published", fields=quoted, reference_field="approval_ref")
+        page = kit.RecordGoal(
+            record_id=draft.id,
+            state="published",
+            fields=quoted,
+            reference_field="approval_ref",
+            may_set_fields_early=True,
+        )
         outcome = kit.Outcome(
             requests=(request,),
             goals=(page, kit.RecordGoal(record_id=older.id, state="archived")) if older else (page,),
-            facts=(kit.record_shown(draft.id),),
+            facts=tuple(map(kit.record_shown, (draft.id, *against_ids))),
             subjects=(draft.id,),
         )
-        against_ids = (older.id,) if older and facts.ground is RefusalGround.OVERTAKEN else ()
         refusal = kit.refusal_for(facts.ground, policy, *against_ids)
         return kit.Solution(variant=facts.variant, outcome=outcome, refusal=refusal)
 

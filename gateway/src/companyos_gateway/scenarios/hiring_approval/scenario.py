@@ -110,11 +110,11 @@ class HiringApproval(kit.DeclaredScenario[Offer]):
 
 
 def _facts_against(facts: Offer, decisive: kit.RecordRow) -> tuple[kit.Fact, ...]:
-    """Return the facts on which a refusal is based; if the position is filled, the state of an offer is sufficient."""
-    column = "state" if facts.ground is Ground.FILLED else "fields"
+    """Return the facts on which a refusal is based."""
     taken = facts.taken if facts.ground is Ground.NO_HEADCOUNT else ()
-    known = kit.record_shown(facts.record.id), kit.record_shown(decisive.id, column)
-    return (*known, *(kit.record_shown(one, "state") for one in taken))
+    is_filled = facts.ground is Ground.FILLED
+    other = kit.record_found(decisive.id, facts.position.id) if is_filled else kit.record_shown(decisive.id)
+    return kit.record_shown(facts.record.id), other, *(kit.record_shown(one, "state") for one in taken)
 
 
 def _request(facts: Offer) -> kit.Request:

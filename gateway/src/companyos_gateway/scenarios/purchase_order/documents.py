@@ -174,7 +174,7 @@ class Purchase:
     receipts: tuple[kit.RecordRow, ...] = ()
     """The receipts that count: accepted ones, and those that will be."""
     paid_id: str | None = None
-    """The paid invoice with the same number, if there is one."""
+    """The paid invoice on the same order, if there is one: an earlier one, or in a duplicate the same."""
 
     @property
     def number(self) -> str:
@@ -309,10 +309,10 @@ def _receipt(
 
 
 def _add_other_invoices(build: kit.BuildContext, purchase: Purchase) -> kit.RecordRow | None:
-    """Add other invoices on the order, such as earlier or rejected ones; return the paid duplicate, if there is one."""
+    """Add other invoices on the order, such as earlier or rejected ones; return the paid one, if there is one."""
     amounts, paid = purchase.amounts, None
     if purchase.variant is Variant.INSTALMENT:
-        _similar_invoice(build, purchase, state="paid", quantity=amounts.invoiced_before)
+        paid = _similar_invoice(build, purchase, state="paid", quantity=amounts.invoiced_before)
     if purchase.ground is RefusalGround.DUPLICATE:
         number = purchase.number
         paid = _similar_invoice(build, purchase, state="paid", quantity=amounts.billed, number=number)

@@ -92,22 +92,18 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
                 price_difference_cents=amounts.invoice_price - amounts.order_price,
             ),
         )
-        released = kit.RecordGoal(record_id=invoice, state="approved", fields=credit)
+        released = kit.RecordGoal(record_id=invoice, state="approved", fields=credit, may_set_fields_early=True)
         closed = [kit.RecordGoal(record_id=order, state="closed")] if amounts.closes_order else []
         stopped = kit.RecordGoal(
             record_id=invoice, state="on_hold", fields={"hold_reason": ground.value if ground else ""}
         )
-        compared = dict.fromkeys([invoice, order, *(receipts if ground is RefusalGround.QUANTITY else ())], "fields")
-        if ground is RefusalGround.VENDOR:
-            compared = dict.fromkeys(compared, "vendor_id")
-        if facts.paid_id is not None:
+        if ground is RefusalGround.DUPLICATE:
             stopped = kit.RecordGoal(record_id=invoice, state="rejected")
-            compared = {invoice: "fields", facts.paid_id: "state"}
         outcome = kit.Outcome(
             requests=(request,),
             goals=(released, *closed),
             act=kit.RecordStopped(stopped) if ground else None,
-            facts=tuple(kit.record_shown(record_id, column) for record_id, column in compared.items()),
+            facts=_facts_against(facts),
             subjects=(invoice, order),
         )
         affected = {kit.Kind.EXPIRED_CERTIFICATE: facts.vendor.id}
@@ -117,6 +113,21 @@ class PurchaseOrder(kit.DeclaredScenario[Purchase]):
         """Add a comment that announces an inspection, and schedule the acceptance of the receipt."""
         if facts.variant is Variant.INSPECTED:
             kit.schedule_inspection(build, facts.receipts[-1], ticket.ticket, self.texts()["inspections"])
+
+
+def _facts_against(facts: Purchase) -> tuple[kit.Fact, ...]:
+    """Return the facts on which a refusal is based."""
+    invoice, order = facts.invoice.id, facts.order.id
+    match facts.ground:
+        case RefusalGround.VENDOR:
+            return kit.record_shown(invoice, "vendor_id"), kit.record_shown(order, "vendor_id")
+        case RefusalGround.DUPLICATE:
+            assert facts.paid_id is not None
+            return kit.record_shown(invoice), kit.record_found(facts.paid_id, facts.number)
+        case RefusalGround.QUANTITY:
+            others = [receipt.id for receipt in facts.receipts] + ([facts.paid_id] if facts.paid_id else [])
+            return tuple(map(kit.record_shown, (invoice, order, *others)))
+    return kit.record_shown(invoice), kit.record_shown(order)
 
 
 def _opposite_tolerance(stream: kit.Stream, found: float, tolerance: int) -> int:

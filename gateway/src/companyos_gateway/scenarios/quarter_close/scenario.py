@@ -216,7 +216,8 @@ def _add_block(world: kit.WorldBuilder, part: kit.TicketRow, slot: kit.KeySlot) 
 def _facts_against(facts: Close) -> tuple[kit.Fact, ...]:
     """Return the facts on which a refusal is based."""
     if facts.ground is RefusalGround.OVERSPENT:
-        return kit.record_shown(facts.line.id), kit.MetricChecks(facts.metric).above_fact(facts.budget_cents / 100)
+        above = kit.MetricChecks(facts.metric).above_fact(facts.budget_cents / 100)
+        return kit.record_shown(facts.line.id, "amount_cents"), above
     if facts.void is not None:
         return tuple(kit.record_shown(one, "state") for one in (facts.void.id, facts.void.fields["purchase_order_id"]))
     return (kit.ticket_status_shown(facts.other_key),)

@@ -108,21 +108,16 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
             columns={"bank_iban": facts.new_iban},
             not_before=facts.received_on + timedelta(days=policy.parameters["waiting_days"]),
         )
-        act, documents = None, []
+        act = None
         if refusal is not None and refusal.code == FRAUD:
             subjects = frozenset({vendor_id, letter_id})
             act = kit.IssueReported(kit.IssueReportGoal(kind="suspicious", subjects=subjects, refusal=refusal))
-            documents = [letter_id, *([facts.note.id] if facts.note else [])]
         outcome = kit.Outcome(
             requests=_requests(facts),
             goals=(entered, kit.RecordGoal(record_id=letter_id, state="archived")),
             act=act,
-            facts=(
-                kit.vendor_status_shown(vendor_id)
-                if facts.ground is RefusalGround.SUSPENDED
-                else kit.shown(kit.row_views.DATAHUB, "vendors", vendor_id, "bank_iban"),
-                *map(kit.record_shown, documents),
-            ),
+            facts=_facts_against(facts),
+            examined=_examined(facts),
             subjects=(vendor_id, letter_id),
             allowances=() if refusal else (_history_allowance(entered),),
             forbidden=partial(_find_entered, entered) if refusal else lambda _evidence: (),
@@ -143,6 +138,23 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         world.datahub.scheduled_events.append(kit.DataHubEvent(due_at=due_at, kind="record", data=data))
         body = stream.choice(self.texts()["calls"])
         kit.add_later_comment(world, stream, ticket.ticket, author_id=caller_id, body=body)
+
+
+def _examined(facts: Letter) -> tuple[kit.Fact, ...]:
+    """Return the facts that show whether the request is genuine: the vendor, the request and any note of a call."""
+    vendor = kit.shown(kit.row_views.DATAHUB, "vendors", facts.vendor.id, "bank_iban")
+    note = [kit.published_record_shown(facts.note.id)] if facts.note else []
+    return vendor, kit.record_shown(facts.document.id), *note
+
+
+def _facts_against(facts: Letter) -> tuple[kit.Fact, ...]:
+    """Return the facts on which a refusal is based."""
+    match facts.ground:
+        case RefusalGround.SUSPENDED:
+            return (kit.vendor_status_shown(facts.vendor.id),)
+        case RefusalGround.TOO_SOON:
+            return _examined(facts)[:2]
+    return _examined(facts)
 
 
 def _requests(facts: Letter) -> tuple[kit.Request, kit.Request]:
