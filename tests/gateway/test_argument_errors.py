@@ -29,6 +29,7 @@ SCHEMA: dict[str, Any] = {
     "required": ["key"],
     "additionalProperties": False,
 }
+ACCEPTED = ", ".join(sorted(SCHEMA["properties"]))
 TOOL = Tool("desk_add", "Add.", SCHEMA, fastjsonschema.compile(SCHEMA, use_default=False))
 
 
@@ -36,6 +37,7 @@ TOOL = Tool("desk_add", "Add.", SCHEMA, fastjsonschema.compile(SCHEMA, use_defau
     ("arguments", "message"),
     [
         ({}, "key is required"),
+        ({"kee": "A-1"}, f'key is required, and arguments contains unknown "kee"; accepted: {ACCEPTED}'),
         ([], "arguments must be an object; got []"),
         ({"key": "A-1", "fields": {"rooms": 1, "b": 2}}, 'fields contains unknown "rooms", "b"; accepted: seats'),
         ({"key": 7}, "key must be a string; got 7"),

@@ -50,11 +50,11 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
     place, rule, accepted, value = ".".join(path) or "arguments", error.rule, error.rule_definition, error.value
     if rule == "required":
         missing = [".".join([*path, name]) for name in accepted if name not in value]
-        return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required"
+        text = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} required"
+        unknown = _describe_unknown(error, place)
+        return f"{text}, and {unknown}" if unknown else text
     if rule == "additionalProperties":
-        known = sorted(error.definition.get("properties", {}))
-        unknown = [_shorten(name) for name in value if name not in known]
-        return f"{place} contains unknown {', '.join(unknown)}; accepted: {', '.join(known) or 'none'}"
+        return _describe_unknown(error, place)
     if rule in ("anyOf", "oneOf"):
         return _describe_alternatives(error, path)
     if rule in ("minProperties", "maxProperties") and _takes_one_member(error.definition):
@@ -62,6 +62,15 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
     if rule in _SIZES:
         return f"{place} must have {_SIZES[rule].format(accepted, '' if accepted == 1 else 's')}; got {len(value)}"
     return f"{place} must {_requirement(str(rule), error.definition, accepted)}; got {_shorten(value)}"
+
+
+def _describe_unknown(error: fastjsonschema.JsonSchemaValueException, place: str) -> str:
+    """Return the unknown members of an object and the accepted ones; an empty text if there are no unknown ones."""
+    known = sorted(error.definition.get("properties", {}))
+    unknown = [_shorten(name) for name in error.value if name not in known]
+    is_closed = error.definition.get("additionalProperties", True) is False
+    accepted = ", ".join(known) or "none"
+    return f"{place} contains unknown {', '.join(unknown)}; accepted: {accepted}" if unknown and is_closed else ""
 
 
 def _takes_one_member(schema: dict[str, Any]) -> bool:
