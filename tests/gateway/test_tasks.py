@@ -107,7 +107,9 @@ async def test_an_episode_without_a_task_has_no_task_id(gateway: NotesGateway) -
         ({"split": "dev", "index": 0}, "split: "),
         ({"split": "test", "index": TEST_TASKS}, "index must be 0 to 39 for test; got 40"),
         ({"split": "test", "index": -1}, "index: "),
-        ({"task_id": "test.nothing.0.00"}, "no task has the id"),
+        ({"task_id": "test.nothing.0.00"}, "no scenario or shift is named 'nothing'"),
+        ({"task_id": "test.note_keeping.0.99"}, "00 to 07 for test; got 'test.note_keeping.0.99'"),
+        ({"task_id": "foo"}, "task_id must be SPLIT.SCENARIO.LEVEL.NUMBER"),
     ],
 )
 async def test_a_task_is_selected_in_one_way_and_determines_its_seed(

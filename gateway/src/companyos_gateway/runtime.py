@@ -11,7 +11,7 @@ from typing import Any
 
 from openenv.core.env_server.types import Observation
 
-from companyos.contract import Modality, ResetOptions
+from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES, CompanySize, Modality, ResetOptions
 from companyos.signed_evidence import EvidenceSigner
 from companyos_gateway.browser.window_manager import WindowManager
 from companyos_gateway.chaos import levels, profile_for
@@ -126,8 +126,10 @@ class GatewayRuntime:
             charge_episode(begun.id)
             return begun
         except UnknownScenarioError as error:
-            available = ", ".join(sorted(engine.scenarios))
-            raise UnknownScenarioError(f"{error.detail} Available scenarios: {available}.") from error
+            available = ", ".join([*sorted(engine.scenarios), *(f"{SHIFT_PREFIX}{size}" for size in SHIFT_SIZES)])
+            sizes = " or ".join(f"-{size}" for size in CompanySize if size is not CompanySize.SMALL)
+            names = f"{available}; append {sizes} for a larger company"
+            raise UnknownScenarioError(f"{error.detail} Available scenarios: {names}.") from error
         except InvalidResetError as error:
             if options.chaos in levels():
                 raise
