@@ -16,7 +16,7 @@ from openenv.core.rubrics.base import Rubric
 from openenv.core.rubrics.containers import RubricDict
 from pydantic import ValidationError
 
-from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
+from companyos.contract import ENVIRONMENT, CompanyOSState, EpisodeVerdict, ResetOptions
 from companyos_gateway.engine.argument_errors import describe_invalid_value
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import VERSION, Episode
@@ -29,6 +29,7 @@ from companyos_gateway.engine.errors import (
 )
 from companyos_gateway.engine.observations import build_tools_observation
 from companyos_gateway.evaluation import Milestone, Standing
+from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.tasks import TaskNotFoundError, TaskSet
 
@@ -211,31 +212,32 @@ class CheckRubrics(RubricDict):
 class EpisodeRubric(Rubric):
     """Rubric whose score is the reward of the last step; `checks`, `milestones` and `undamaged` are its parts.
 
-    Its parts are evaluated whenever a step may have changed them.
+    Its parts are evaluated whenever a step may have changed them, unless the task's rubric raises an exception.
     """
 
     def __init__(self, episode: Episode) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._episode = episode
         self._standing: Standing | None = None
-        self._verdict = episode.verdict()
-        self.checks = CheckRubrics({check.id: self._passed(index) for index, check in enumerate(self._verdict.checks)})
+        self._verdict: EpisodeVerdict | None = None
+        check_ids = [check.id for check in episode.task.instance.rubric.checks] + [DECLARED_CHECK_ID]
+        self.checks = CheckRubrics({check_id: self._passed(index) for index, check_id in enumerate(check_ids)})
         self.milestones = CheckRubrics(
             {milestone.id: self._reached(milestone) for milestone in episode.task.instance.rubric.milestones}
         )
-        self.undamaged = CheckRubric(lambda: not self._verdict.damage)
+        self.undamaged = CheckRubric(lambda: self._verdict is not None and not self._verdict.damage)
 
     def forward(self, action: Any, observation: Any) -> float:
         """Return the reward of the step."""
         standing = self._episode.progress.standing
         if standing is not self._standing:
-            self._standing, self._verdict = standing, self._episode.verdict()
-            for part in self.children():
+            self._standing, self._verdict = standing, self._episode.progress.find_verdict(self._episode.task)
+            for part in self.children() if self._verdict is not None else ():
                 part(action, observation)
         return float(observation.reward)
 
     def _passed(self, index: int) -> Callable[[], bool]:
-        return lambda: self._verdict.checks[index].passed
+        return lambda: self._verdict is not None and self._verdict.checks[index].passed
 
     def _reached(self, milestone: Milestone) -> Callable[[], bool]:
         return lambda: milestone.is_reached(self._episode.evidence)

@@ -124,7 +124,7 @@ class Episode:
         return self.progress.evidence
 
     def verdict(self) -> Verdict:
-        """Return the verdict on the current state of the episode."""
+        """Return the verdict on the current state of the episode; raises any exception of the rubric."""
         return self.task.instance.rubric.judge(self.evidence, self.progress.finish)
 
     @property

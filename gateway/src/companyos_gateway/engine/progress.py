@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from companyos.contract import Outcome, ResetOptions
+from companyos.contract import EpisodeVerdict, Outcome, ResetOptions
 from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.engine.journal import CompletedStep, Entry, PageView, StepIntent
 from companyos_gateway.engine.observations import StepObservation, build_observation
 from companyos_gateway.engine.reward import RewardLedger
 from companyos_gateway.engine.task_cache import Task
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, Standing, row_views
+from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_shared.streams import canonical_json
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 from companyos_shared.wire.control import Report
@@ -24,6 +26,8 @@ CallKey = tuple[str, str, str]
 
 RETRY_AFTER = "retry_after_s"
 """Member that the gateway adds to the result of a temporary error."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,15 @@ class Progress:
     def judge(self, task: Task) -> None:
         """Update the standing from the current evidence."""
         self.standing = task.instance.rubric.standing(self.evidence)
+
+    def find_verdict(self, task: Task) -> EpisodeVerdict | None:
+        """Return the verdict on the current state; None if the rubric raises an exception, which is logged."""
+        try:
+            verdict = task.instance.rubric.judge(self.evidence, self.finish)
+            return to_episode_verdict(verdict, self.evidence, is_over=self.outcome is not None)
+        except Exception:  # noqa: BLE001 - scenarios of other packages raise any
+            _log.exception("the rubric of %s raised an exception", task.key)
+            return None
 
     def complete_step(self, completed: CompletedStep, max_steps: int) -> StepObservation:
         """Record a completed step, and return its observation."""

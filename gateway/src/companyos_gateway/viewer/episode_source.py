@@ -13,7 +13,6 @@ from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.task_cache import TaskKey
 from companyos_gateway.evaluation import FinishDeclaration
-from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.viewer.step_times import StepTimes
 
 
@@ -44,7 +43,8 @@ class EpisodeSource:
     started_at: datetime
     now: datetime
     services: tuple[str, ...]
-    verdict: EpisodeVerdict
+    verdict: EpisodeVerdict | None
+    """None if the rubric raised an exception."""
     injections: Sequence[Injection]
     finish: FinishDeclaration | None
     journal: Path
@@ -72,7 +72,7 @@ class EpisodeSource:
             started_at=instance.started_at,
             now=progress.now,
             services=tuple(episode.sources),
-            verdict=to_episode_verdict(episode.verdict(), progress.evidence, is_over=progress.outcome is not None),
+            verdict=progress.find_verdict(episode.task),
             injections=instance.injections,
             finish=progress.finish,
             journal=episode.journal.path,
@@ -95,5 +95,5 @@ class EpisodeSource:
             success=self.outcome is Outcome.SUCCESS if self.is_over else None,
             return_=self.return_,
             steps=self.step,
-            failed=list(self.verdict.failed),
+            failed=[] if self.verdict is None else list(self.verdict.failed),
         )

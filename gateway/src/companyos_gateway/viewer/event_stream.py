@@ -73,7 +73,7 @@ async def stream_events(
 def _changed_fields(source: EpisodeSource, *, with_verdict: bool) -> dict[str, Any]:
     """Return the fields of the document that a step changes."""
     fields: dict[str, Any] = {"facts": source.facts(source.id).model_dump(mode="json", exclude=_ADDRESS_FIELDS)}
-    if with_verdict:
+    if with_verdict and source.verdict is not None:
         fields["verdict"] = source.verdict.model_dump(mode="json")
     if source.finish is not None:
         fields["finish"] = source.finish.model_dump(mode="json")

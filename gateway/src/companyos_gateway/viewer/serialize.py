@@ -34,6 +34,7 @@ class StepSerializer:
         self._source = source
         self._task = task
         self._progress = Progress.start(task, source.options)
+        self._passed: dict[str, bool] = {}
         self._passed = self._judge()
         self._last_seq: Counter[str] = Counter()
 
@@ -60,11 +61,15 @@ class StepSerializer:
     def _turned(self) -> list[Turned]:
         """Return the checks whose result the last step changed."""
         before, self._passed = self._passed, self._judge()
-        return [Turned(id=name, passed=passed) for name, passed in self._passed.items() if before[name] is not passed]
+        return [
+            Turned(id=name, passed=passed)
+            for name, passed in self._passed.items()
+            if before.get(name, passed) is not passed
+        ]
 
     def _judge(self) -> dict[str, bool]:
-        verdict = self._task.instance.rubric.judge(self._progress.evidence, self._progress.finish)
-        return {check.id: check.passed for check in verdict.checks}
+        verdict = self._progress.find_verdict(self._task)
+        return self._passed if verdict is None else {check.id: check.passed for check in verdict.checks}
 
     def _evidence(self, completed: CompletedStep) -> dict[str, object]:
         """Return the new changes and audits of a step in the format of stored evidence."""

@@ -31,7 +31,6 @@ from companyos_gateway.page_paths import (
     viewer_path,
 )
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
@@ -128,7 +127,7 @@ class _DeskRequest:
             outcomes=list(FinishOutcome),
             reasons=list(ReasonCode),
             is_over=episode.done,
-            verdict=to_episode_verdict(episode.verdict(), episode.evidence) if is_scored else None,
+            verdict=episode.progress.find_verdict(episode.task) if is_scored else None,
             outcome=episode.outcome,
             return_=episode.progress.ledger.return_,
             steps=episode.step,
