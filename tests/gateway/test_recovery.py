@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ import pytest
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine import snapshot_files
 from companyos_gateway.engine.snapshot_files import SnapshotFiles
+from companyos_gateway.evaluation import Evidence
+from companyos_gateway.scenarios import Instance
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
-from tests.gateway.notes import NoteKeeping
+from tests.gateway.notes import NoteKeeping, rubric
 from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 from tests.gateway.transports import Held
 
@@ -93,6 +97,51 @@ async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(
         assert (await gateway.http.get("/v1/episodes")).json() == []
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["id"], item["reason"]) == (journal.parent.name, "database-mismatch")
+
+
+@dataclass(frozen=True)
+class ChangedScenario(NoteKeeping):
+    """Scenario that raises exceptions for the first seed, of which its earlier version planned tasks."""
+
+    defect: str = ""
+
+    def plan(self, seed_: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        instance = super().plan(seed_, chaos, overrides)
+        if seed_ != 1:
+            return instance
+        if self.defect == "plan":
+            raise KeyError("a bug")
+        if self.defect == "documents":
+            return replace(instance, documents={})
+        return replace(instance, rubric=rubric().with_checks([], _fail_after_a_note, lambda _evidence, _finish: None))
+
+
+def _fail_after_a_note(evidence: Evidence) -> list[str]:
+    if evidence.agent_changes():
+        raise KeyError("a bug")
+    return []
+
+
+@pytest.mark.parametrize(
+    ("defect", "detail"),
+    [
+        ("plan", "the task cannot be planned: KeyError: 'a bug'"),
+        ("documents", "the task cannot be planned: RuntimeError: The scenario note_keeping planned no seed documents."),
+        ("rubric", "the steps cannot be judged: KeyError: 'a bug'"),
+    ],
+)
+async def test_an_exception_of_a_changed_scenario_quarantines_only_its_own_episode(
+    open_gateway: OpenGateway, tmp_path: Path, caplog: pytest.LogCaptureFixture, defect: str, detail: str
+) -> None:
+    kept = tmp_path / "kept"
+    async with open_gateway(data_dir=kept) as gateway:
+        changed, other = [await gateway.begin("one", seed=seed) for seed in (1, 2)]
+    async with open_gateway(ChangedScenario(defect=defect), data_dir=kept) as gateway:
+        assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [other]
+        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert (item["episode_id"], item["reason"], item["detail"]) == (changed, "task-changed", detail)
+    (logged,) = (record for record in caplog.records if record.exc_info)
+    assert logged.name == "companyos_gateway.engine.recovery"
 
 
 async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -114,7 +115,8 @@ class Recovery:
         task = await self._replan_task(manifest)
         progress = Progress.start(task, manifest.options)
         progress.first_step = manifest.first_step
-        pending_intent = replay(progress, task, entries(payloads))
+        with _scenario_errors(manifest, "the steps cannot be judged"):
+            pending_intent = replay(progress, task, entries(payloads))
         progress.touched.update(task.sources)
         inventory.check(manifest, {service for service in task.sources if progress.has_written(service)})
         unregistered = Episode.of(manifest, task, progress, journal, token="")
@@ -133,13 +135,9 @@ class Recovery:
             raise
 
     async def _replan_task(self, manifest: Manifest) -> Task:
-        """Plan the task of an episode again; raises UnusableFilesError if its sources have changed."""
-        try:
+        """Plan the task of an episode again; raises UnusableFilesError if that fails or its sources have changed."""
+        with _scenario_errors(manifest, "the task cannot be planned"):
             task = await self._retry_until_answered(manifest, lambda: self.engine.task_cache.task(manifest.task))
-        except (GatewayError, ServiceRefusalError) as problem:
-            raise UnusableFilesError(
-                QuarantineReason.TASK_CHANGED, f"the task cannot be planned: {problem}"
-            ) from problem
         changed = sorted(
             service
             for service in manifest.planned.keys() | task.sources.keys()
@@ -205,3 +203,19 @@ class Recovery:
                     raise
                 _log.warning("waiting to restore the episode %s: %s", manifest.internal_id, fault)
                 await asyncio.sleep(_RETRY_DELAY_S)
+
+
+@contextmanager
+def _scenario_errors(manifest: Manifest, problem: str) -> Iterator[None]:
+    """Raise UnusableFilesError for any exception of the episode's scenario, and log it unless it states its reason."""
+    try:
+        yield
+    except (UnusableFilesError, GatewayRefusedError):
+        raise
+    except (GatewayError, ServiceRefusalError) as error:
+        raise UnusableFilesError(QuarantineReason.TASK_CHANGED, f"{problem}: {error}") from error
+    except Exception as error:
+        _log.exception("episode %s: %s", manifest.internal_id, problem)
+        raise UnusableFilesError(
+            QuarantineReason.TASK_CHANGED, f"{problem}: {type(error).__name__}: {error}"
+        ) from error
