@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from companyos_gateway.engine import episode_files
 from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.snapshot_files import compute_snapshot_id
-from tests.gateway.conftest import OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 
@@ -79,6 +81,56 @@ async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(
         assert "two" in await texts(gateway, episode)
         assert "two" not in await texts(gateway, (await fork(gateway, taken))[0])
         await snapshot(gateway, episode)
+
+
+def _fail_to_write(path: Path, content: bytes, *, durable: bool = False) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+async def _begin_ended(gateway: NotesGateway, episode_id: str) -> None:
+    await gateway.reset(episode_id=episode_id)
+    await gateway.step(episode_id, "finish", outcome="done", summary="Done.")
+
+
+async def _ids(gateway: NotesGateway) -> set[str]:
+    return {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()}
+
+
+async def test_a_storage_error_at_a_start_frees_no_ended_episode(
+    open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_gateway(max_episodes=2) as gateway:
+        await _begin_ended(gateway, "a")
+        taken = await snapshot(gateway, "a")
+        await _begin_ended(gateway, "b")
+        requests = [
+            ("/reset", {"scenario": "note_keeping", "episode_id": "a"}),
+            ("/reset", {"scenario": "note_keeping", "episode_id": "c"}),
+            ("/reset", {"injected_state": {"snapshot": taken}, "episode_id": "a"}),
+            (f"/v1/snapshots/{taken}/fork", {"count": 2}),
+        ]
+        with monkeypatch.context() as patched:
+            patched.setattr(episode_files, "write_file", _fail_to_write)
+            refused = [await gateway.http.post(path, json=body) for path, body in requests]
+        assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 4
+        assert await _ids(gateway) == {"a", "b"}
+        for path, body in requests[:2]:
+            assert (await gateway.http.post(path, json=body)).status_code == 200
+        assert await _ids(gateway) == {"a", "c"}
+
+
+async def test_a_fork_with_the_id_of_a_live_episode_frees_no_ended_one(open_gateway: OpenGateway) -> None:
+    async with open_gateway(max_episodes=2) as gateway:
+        await gateway.reset(episode_id="live")
+        taken = await snapshot(gateway, "live")
+        await _begin_ended(gateway, "ended")
+        body = {"injected_state": {"snapshot": taken}, "episode_id": "live"}
+        refused = await gateway.http.post("/reset", json=body)
+        assert (refused.status_code, refused.json()["code"]) == (409, "episode-exists")
+        assert await _ids(gateway) == {"live", "ended"}
+        forked = await gateway.http.post("/reset", json={**body, "episode_id": "ended"})
+        assert forked.status_code == 200
+        assert await _ids(gateway) == {"live", "ended"}
 
 
 def test_a_temporarily_unreadable_manifest_loses_no_episode(tmp_path: Path) -> None:

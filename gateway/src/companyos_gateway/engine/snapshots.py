@@ -197,9 +197,11 @@ class Snapshots:
         async with self._lock.shared():
             task, steps = await self._load_journal(snapshot)
             previous = find_replaceable(previous, holder)
-            self._store.make_room(count - (previous is not None))
             try:
-                with self._episode_files.atomic_batch(snapshot.header.manifest, count) as origin:
+                with (
+                    self._store.making_room(count, label, previous),
+                    self._episode_files.atomic_batch(snapshot.header.manifest, count) as origin,
+                ):
                     for _ in range(count):
                         progress = _progress(snapshot, task, steps)
                         progress.touched.clear()

@@ -110,14 +110,12 @@ class EpisodeStore:
         Raises EpisodeExistsError (409) if another live episode has the id, EpisodeQuarantinedError (410) for the id of
         the kept episode while it is in quarantine, AtCapacityError (503) or StorageFullError (507).
         """
-        label = self._label(reset_request.options.episode_id, previous)
-        if previous is None:
-            self.make_room(1)
+        label = reset_request.options.episode_id
         internal_id = previous.internal_id if previous else self._new_internal_id()
         epoch = previous.epoch + 1 if previous else 1
         manifest = Manifest.model_construct(
             version=VERSION,
-            id=label,
+            id=label or _new_label(),
             internal_id=internal_id,
             epoch=epoch,
             previous=previous.journal.manifest_checksum if previous else None,
@@ -134,7 +132,8 @@ class EpisodeStore:
         progress = Progress.start(task, reset_request.options)
         if previous is not None:
             progress.touched = previous.progress.touched  # shared with a step in flight of the previous epoch
-        return self._begin(manifest, task, progress, previous=previous)
+        with self.making_room(1, label, previous):
+            return self._begin(manifest, task, progress, previous=previous)
 
     def fork(
         self,
@@ -147,13 +146,10 @@ class EpisodeStore:
     ) -> Episode:
         """Start an episode from a snapshot's manifest, with a journal that begins with `payloads`.
 
-        The episode replaces `previous`, which is freed. Raises the errors of `open`.
+        The caller makes room for it. The episode replaces `previous`, which is freed. Raises StorageFullError (507).
         """
-        label = self._label(label, previous)
-        if previous is None:
-            self.make_room(1)
         identity = {"internal_id": self._new_internal_id(), "epoch": 1, "previous": None, "first_step": progress.step}
-        manifest = origin.model_copy(update={"version": VERSION, "id": label, **identity})
+        manifest = origin.model_copy(update={"version": VERSION, "id": label or _new_label(), **identity})
         forked = self._begin(manifest, task, progress, payloads, previous=previous)
         if previous is not None:
             self._discard(previous)
@@ -241,33 +237,47 @@ class EpisodeStore:
                 self.free(episode)
         await self.remover.aclose()
 
-    def make_room(self, count: int) -> None:
-        """Make room for `count` more episodes by freeing ended or idle ones if necessary.
+    @contextmanager
+    def making_room(self, count: int, label: str | None = None, previous: Episode | None = None) -> Iterator[None]:
+        """Free ended or idle episodes once `count` more have been started in the `with` block, if there are too many.
 
-        Ended episodes are freed first, then those that are idle the longest. Raises AtCapacityError (503), and then
-        none is freed.
+        One that replaces `previous`, or an ended episode with its id `label`, needs no room. Ended episodes are freed
+        first, then those that are idle the longest. Raises EpisodeExistsError (409), EpisodeQuarantinedError (410) or
+        AtCapacityError (503). After an error, also one in the block, none is freed.
         """
+        replaced = (previous is not None) + self._replaces_ended(label, previous)
+        evicted = self._find_evictable(count - replaced)
+        yield
+        for episode in evicted:
+            self.free(episode)
+
+    def _find_evictable(self, count: int) -> list[Episode]:
+        """Return the episodes to free for `count` more; raises AtCapacityError (503)."""
         excess = len(self._live) + count - self._limits.max_episodes
-        if excess <= 0:
-            return
+        if count <= 0 or excess <= 0:
+            return []
         evictable = sorted(
             (episode for episode in self._live.values() if self._is_evictable(episode)), key=_eviction_order
         )
         if len(evictable) < excess:
             raise AtCapacityError(f"{self._limits.max_episodes} episodes are live.")
-        for episode in evictable[:excess]:
-            self.free(episode)
+        return evictable[:excess]
 
-    def _label(self, requested_id: str | None, previous: Episode | None) -> str:
-        label = requested_id or secrets.token_hex(_ID_BYTES)
+    def _replaces_ended(self, label: str | None, previous: Episode | None) -> bool:
+        """Return whether an ended episode other than `previous` has the id of a new one.
+
+        Raises EpisodeExistsError (409) or EpisodeQuarantinedError (410).
+        """
+        if label is None:
+            return False
         current = self._live.get(label)
         if current is None and label == self._kept_episode and self._quarantine is not None:
             self._quarantine.check_episode(label, is_kept=True)
-        if current is not None and current is not previous:
-            if not current.done:
-                raise EpisodeExistsError(f"The episode {label!r} is live.")
-            self.free(current)
-        return label
+        if current is None or current is previous:
+            return False
+        if not current.done:
+            raise EpisodeExistsError(f"The episode {label!r} is live.")
+        return True
 
     def _new_internal_id(self) -> str:
         return f"{self._node}-{secrets.token_hex(_ID_BYTES)}"
@@ -285,6 +295,8 @@ class EpisodeStore:
         progress.unchanged_sources, progress.first_step = dict(manifest.sources), manifest.first_step
         if previous is not None:
             self._remove(previous)
+        if (ended := self._live.get(manifest.id)) is not None:
+            self.free(ended)
         return self.register(manifest, task, progress, journal)
 
     def _add(self, episode: Episode) -> Episode:
@@ -305,6 +317,10 @@ class EpisodeStore:
 
     def _is_expired(self, episode: Episode, now: float) -> bool:
         return not (episode.busy or episode.id == self._kept_episode) and self._limits.is_expired(episode, now)
+
+
+def _new_label() -> str:
+    return secrets.token_hex(_ID_BYTES)
 
 
 def find_replaceable(previous: Episode | None, holder: object | None) -> Episode | None:
