@@ -34,6 +34,30 @@ async def _while_held(held: Held, request: Any, meanwhile: Any) -> Any:
     return await asking
 
 
+@pytest.mark.parametrize("is_freed", [False, True])
+async def test_evidence_never_contains_a_part_of_a_step(
+    open_gateway: OpenGateway, held: Held, *, is_freed: bool
+) -> None:
+    async with open_gateway(wrap=held.wrap) as gateway:
+        episode = await gateway.begin("one")
+
+        readings: list[asyncio.Future[Any]] = []
+
+        async def read_evidence() -> None:
+            readings.append(asyncio.ensure_future(gateway.http.get(f"/v1/episodes/{episode}/evidence")))
+            await asyncio.wait(readings, timeout=0.05)
+            if is_freed:
+                await gateway.http.delete(f"/v1/episodes/{episode}")
+
+        await _while_held(held, gateway.post_step(episode, "notes_write_note", text="two"), read_evidence())
+        answer = await readings[0]
+        if is_freed:
+            assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+        else:
+            stored = answer.json()
+            assert stored["state"]["step_count"] == stored["audits"]["notes"][-1]["step"] == 2
+
+
 async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
     open_gateway: OpenGateway, held: Held, tmp_path: Path
 ) -> None:

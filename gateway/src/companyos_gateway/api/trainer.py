@@ -14,7 +14,8 @@ from companyos_gateway.api.episodes import EpisodeId
 from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
-from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
+from companyos_gateway.engine.episode import FREE_PAGE_VIEWS, Episode
+from companyos_gateway.engine.errors import EpisodeClosedError
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
@@ -82,28 +83,35 @@ def trainer_router(runtime: GatewayRuntime) -> LazyRouter:
         public key.
         """
         episode = runtime.engine().store.get(episode_id)
-        verdict = to_episode_verdict(episode.verdict(), episode.evidence, is_over=episode.done)
-        finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
-        task = PlannedTask(
-            scenario=key.scenario,
-            seed=key.seed,
-            chaos=key.chaos,
-            overrides=dict(key.overrides),
-            sources=instance.source_ids,
-        )
-        stored = {
-            "task": task.model_dump(mode="json"),
-            "verdict": verdict.model_dump(mode="json"),
-            "injections": [injection.info().model_dump(mode="json") for injection in instance.injections],
-            "brief": instance.brief,
-            "company": instance.company_name,
-            "acting_as": instance.acting_as,
-            "started_at": instance.started_at.isoformat(),
-            "state": episode.state().model_dump(mode="json", exclude={"token"}),
-            "folder": episode.internal_id,
-            "finish": None if finish is None else finish.model_dump(mode="json"),
-            **episode.evidence.as_json(),
-        }
+        async with episode.inspection_lock():
+            if episode.closed:
+                raise EpisodeClosedError
+            stored = _unsigned_evidence(episode)
         return Response(canonical_json(runtime.evidence_signer().sign(stored)), media_type="application/json")
 
     return router
+
+
+def _unsigned_evidence(episode: Episode) -> dict[str, Any]:
+    verdict = to_episode_verdict(episode.verdict(), episode.evidence, is_over=episode.done)
+    finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
+    task = PlannedTask(
+        scenario=key.scenario,
+        seed=key.seed,
+        chaos=key.chaos,
+        overrides=dict(key.overrides),
+        sources=instance.source_ids,
+    )
+    return {
+        "task": task.model_dump(mode="json"),
+        "verdict": verdict.model_dump(mode="json"),
+        "injections": [injection.info().model_dump(mode="json") for injection in instance.injections],
+        "brief": instance.brief,
+        "company": instance.company_name,
+        "acting_as": instance.acting_as,
+        "started_at": instance.started_at.isoformat(),
+        "state": episode.state().model_dump(mode="json", exclude={"token"}),
+        "folder": episode.internal_id,
+        "finish": None if finish is None else finish.model_dump(mode="json"),
+        **episode.evidence.as_json(),
+    }
