@@ -89,6 +89,8 @@ MAX_CHAOS = 8
 
 MAX_SEED = 2**53 - 1
 MAX_PREFETCH = 32
+EPISODE_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
+"""Pattern of the ids that clients may give to episodes."""
 SNAPSHOT_ID = r"^[0-9a-f]{32}$"
 
 
@@ -205,7 +207,7 @@ class ResetOptions(BaseModel):
         max_length=64,
         description="Rates in [0, 1] by kind, by `service.kind` for transport, and for shifts by feature.",
     )
-    episode_id: str | None = Field(None, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$")
+    episode_id: str | None = Field(None, pattern=EPISODE_ID)
     completion: Completion = Field(Completion.AUTO, strict=False)
     shaping: Shaping = Field(Shaping.MILESTONES, strict=False)
     reward_scale: RewardScale = Field(RewardScale.ORIGINAL, strict=False)

@@ -10,6 +10,7 @@ from openenv.core.env_server.types import ServerMode
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from companyos.contract import EPISODE_ID
 from companyos_gateway.engine.service_client import STEP_TIMEOUT_S
 from companyos_shared.web.trusted_hosts import parse_host_names
 
@@ -92,7 +93,7 @@ class Settings(BaseSettings):
     )
     keep_episode: str | None = Field(
         None,
-        pattern=r"^[A-Za-z0-9._-]{1,128}$",
+        pattern=EPISODE_ID,
         description="ID of an episode that is started with the gateway, unless it exists, and never dropped.",
     )
     max_episodes: int = Field(1024, ge=1, description="Maximum number of live episodes.")

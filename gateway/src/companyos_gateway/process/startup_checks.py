@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from companyos.entry_points import EntryPointError
 from companyos_gateway.chaos import ChaosError
+from companyos_gateway.engine.argument_errors import describe_invalid_value
 from companyos_gateway.engine.tokens import InvalidSecretError, read_or_create_secret
 from companyos_gateway.scenarios.catalogue import ScenarioError
 from companyos_gateway.scenarios.validation import check_catalogue
@@ -27,7 +30,7 @@ def load_checked_settings(gateway_folder: Path) -> Settings:
         settings.key()
         settings.trainer()
     except ValidationError as error:
-        raise StartupError("; ".join(_describe(item["loc"], item["msg"]) for item in error.errors())) from None
+        raise StartupError("; ".join(map(_describe, error.errors()))) from None
     except OSError as error:
         raise StartupError(f"{error.filename} cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -49,7 +52,7 @@ def _check_scenarios() -> None:
         raise StartupError(str(error).replace("\n", " ")) from None
 
 
-def _describe(location: tuple[int | str, ...], reason: str) -> str:
-    """Return the reason with the environment variable of a setting."""
-    name = ".".join(map(str, location)).upper()
-    return f"{name if name.startswith('COMPANYOS_') else f'COMPANYOS_{name}'}: {reason}"
+def _describe(error: Mapping[str, Any]) -> str:
+    """Return the requirement of a Pydantic error with the environment variable of the setting and its value."""
+    name = ".".join(map(str, error["loc"])).upper()
+    return f"{name if name.startswith('COMPANYOS_') else f'COMPANYOS_{name}'}: {describe_invalid_value(error)}"
