@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -265,6 +266,19 @@ async def test_a_request_whose_id_is_neither_text_nor_a_whole_number_is_rejected
 async def test_a_notification_has_no_id_and_is_accepted(gateway: NotesGateway) -> None:
     sent = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert (await gateway.http.post("/v1/mcp", json=sent, headers=HEADERS)).status_code == 202
+
+
+@pytest.mark.parametrize("content", [{"result": {}}, {"error": {"code": -32603, "message": "No."}}])
+async def test_a_response_is_accepted_and_ignored(
+    open_gateway: OpenGateway, caplog: pytest.LogCaptureFixture, content: dict[str, Any]
+) -> None:
+    async with open_gateway() as gateway:
+        sent = {"jsonrpc": "2.0", "id": 1, **content}
+        answer = await gateway.http.post("/v1/mcp", json=sent, headers=HEADERS)
+        assert (answer.status_code, answer.content) == (202, b"")
+        sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        assert (await gateway.http.post("/v1/mcp", json=sent, headers=HEADERS)).json()["result"]
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 async def test_sessions_and_streams_are_not_supported(gateway: NotesGateway) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from starlette.requests import HTTPConnection
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -39,13 +39,19 @@ class McpEndpoint:
         self._server = LazyApp(runtime, partial(_open_server, runtime))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request. A request for an unknown episode gets a JSON-RPC error, whatever its method."""
+        """Serve a request. A request for an unknown episode gets a JSON-RPC error, whatever its method.
+
+        A JSON-RPC response is accepted and ignored, because the server sends no requests.
+        """
         request = scope[JSON_SCOPE_KEY]
         try:
             target = self._target(HTTPConnection(scope), request)
         except GatewayError as problem:
             reply = JsonRpcRequestError.from_problem(problem, request).reply
             await JSONResponse(reply, headers={PROBLEM_HEADER: problem.code})(scope, receive, send)
+            return
+        if "method" not in request and request.keys() & {"result", "error"}:
+            await Response(status_code=202)(scope, receive, send)
             return
         app = await self._server.app()
         await app({**scope, "path": "/", "root_path": "", TARGET_SCOPE_KEY: target}, receive, send)
