@@ -19,6 +19,8 @@ class Socket:
     def __init__(self) -> None:
         self.to_app: asyncio.Queue[Message] = asyncio.Queue()
         self.from_app: asyncio.Queue[Message] = asyncio.Queue()
+        self.send_error: Exception | None = None
+        """Raised for each message of the app, as in a server whose client has disconnected."""
 
     async def exchange(self, message: Any) -> dict[str, Any]:
         await self.send(message)
@@ -45,6 +47,8 @@ class Socket:
 
     async def take(self, message: Message) -> None:
         """Receive a message from the app. If it closes the socket, the app gets a disconnect, as from a server."""
+        if self.send_error is not None:
+            raise self.send_error
         await self.from_app.put(message)
         if message["type"] == "websocket.close":
             await self.to_app.put({"type": "websocket.disconnect", "code": message.get("code", 1000)})

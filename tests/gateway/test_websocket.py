@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from uvicorn.protocols.utils import ClientDisconnected
 
 from companyos_gateway.engine import store
 from companyos_gateway.engine.store import EpisodeStore
@@ -66,6 +67,19 @@ async def test_messages_of_a_wrong_shape_are_not_steps_and_the_session_continues
         assert await standing(gateway) == before
         assert (await socket.state())["step_count"] == 0
         assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
+
+
+@pytest.mark.parametrize("error", [ClientDisconnected(), RuntimeError("Unexpected ASGI message")], ids=repr)
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [("/ws", {"type": "state"}), ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})],
+)
+async def test_a_client_may_disconnect_during_a_call(
+    gateway: NotesGateway, path: str, message: dict[str, Any], error: Exception
+) -> None:
+    async with connected(gateway.app, path) as socket:
+        socket.send_error = error
+        await socket.send(message)
 
 
 async def test_no_message_is_answered_after_the_close(gateway: NotesGateway) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +26,9 @@ CLOSE_DEADLINE_S = 1.0
 
 ON_SOCKET: ContextVar[bool] = ContextVar("ON_SOCKET", default=False)
 """True in tasks that serve a socket."""
+
+_DISCONNECTED = (OSError, RuntimeError)
+"""Errors of uvicorn for a message to a client whose connection is lost, and to one that has closed its socket."""
 
 NORMAL, POLICY, TRY_AGAIN_LATER = 1000, 1008, 1013
 """Close codes of RFC 6455 and its IANA registry."""
@@ -54,12 +57,16 @@ class Slot:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a message; a normal close before the client has sent anything gets code 1008, policy violation."""
+        """Send a message; one to a client that has disconnected is dropped, as `receive` returns the disconnect next.
+
+        A normal close before the client has sent anything gets code 1008, policy violation.
+        """
         if self.is_closing:
             return
         if message["type"] == "websocket.close" and message.get("code", NORMAL) == NORMAL and not self.has_received:
             message = {**message, "code": POLICY}
-        await self.send_(message)
+        with suppress(*_DISCONNECTED) if message["type"] == "websocket.send" else nullcontext():
+            await self.send_(message)
 
     async def close(self, code: int, reason: str) -> None:
         """Close an idle socket; returns when its slot is free, or after CLOSE_DEADLINE_S.
