@@ -42,6 +42,15 @@ async def _sessions(url: str, count: int) -> list[CompanyOSEnv]:
     return sessions
 
 
+def _snapshots_of_both_workers(url: str, http: requests.Session, name: str) -> dict[str, str]:
+    """Start an episode on each worker, and return the id of a snapshot of each by the id of the episode."""
+    snapshots = {}
+    for episode_id in (f"{name}-0", f"{name}-4"):  # the last bits of their checksums differ
+        assert http.post(f"{url}/reset", json={"seed": 1, "episode_id": episode_id}).ok
+        snapshots[episode_id] = http.post(f"{url}/v1/episodes/{episode_id}/snapshots").json()["id"]
+    return snapshots
+
+
 def _metric(http: requests.Session, url: str, name: str) -> dict[str, float]:
     """Return a metric's value by worker."""
     page = http.get(f"{url}/metrics").text
@@ -200,6 +209,24 @@ def test_an_id_in_use_is_rejected_by_every_worker(workers: Enterprise, http: req
     ]
     assert answers == [201, 409, 409, 409]
     assert http.delete(f"{workers.url}/v1/episodes/chosen").status_code == 204
+
+
+def test_a_fork_with_an_id_in_use_is_rejected_whichever_worker_has_the_snapshot(
+    workers: Enterprise, http: requests.Session
+) -> None:
+    snapshots = _snapshots_of_both_workers(workers.url, http, "fork")
+    for snapshot in snapshots.values():
+        for path in ("/reset", "/v1/episodes"):
+            for episode_id in snapshots:
+                body = {"injected_state": {"snapshot": snapshot}, "episode_id": episode_id}
+                answer = http.post(f"{workers.url}{path}", json=body)
+                assert (answer.status_code, answer.json()["code"]) == (409, "episode-exists")
+        body = {"injected_state": {"snapshot": snapshot}, "episode_id": f"free-{snapshot}"}
+        assert http.post(f"{workers.url}/reset", json=body).json()["episode_id"] == f"free-{snapshot}"
+    body = {"injected_state": {"snapshot": "f" * 32}, "episode_id": "fork-0"}
+    assert http.post(f"{workers.url}/reset", json=body).json()["code"] == "unknown-snapshot"
+    ids = [episode["episode_id"] for episode in http.get(f"{workers.url}/v1/episodes").json()]
+    assert len(ids) == len(set(ids))
 
 
 def test_snapshots_of_all_workers_are_listed_and_forked(workers: Enterprise, http: requests.Session) -> None:

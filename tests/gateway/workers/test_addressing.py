@@ -11,6 +11,7 @@ from companyos_gateway.workers.addressing import (
     find_name,
     is_unknown,
     names_in_answer,
+    new_episode_id,
 )
 
 TOKEN = "t" * 43
@@ -52,6 +53,24 @@ def test_a_request_that_creates_an_episode_names_only_the_id_in_its_body(path: s
     headers, query = [(b"x-companyos-episode", b"other")], b"episode_id=other"
     assert find_name("POST", path, query, headers, b'{"episode_id": "abc"}', None) == Name(EPISODE, "abc")
     assert find_name("POST", path, query, headers, b"{}", None) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "episode_id"),
+    [
+        ("POST", "/reset", b'{"injected_state": {"snapshot": "d"}, "episode_id": "e"}', "e"),
+        ("POST", "/v1/episodes", b'{"seed": 1, "episode_id": "e"}', "e"),
+        ("POST", "/console/-/start", b"scenario=x&episode_id=a%2Eb", "a.b"),
+        ("POST", "/console/-/start", b"scenario=x&episode_id=", None),
+        ("POST", "/reset", b'{"episode_id": ""}', None),
+        ("POST", "/reset", b'{"episode_id": 3}', None),
+        ("POST", "/reset", b"[1", None),
+        ("POST", "/step", b'{"episode_id": "e"}', None),
+        ("GET", "/v1/episodes", b"", None),
+    ],
+)
+def test_the_id_of_a_new_episode_is_extracted(method: str, path: str, body: bytes, episode_id: str | None) -> None:
+    assert new_episode_id(method, path, body) == episode_id
 
 
 def test_the_trainer_token_names_no_episode() -> None:

@@ -83,6 +83,14 @@ def creates_episode(method: str, path: str) -> bool:
     return method == "POST" and path in _CREATING
 
 
+def new_episode_id(method: str, path: str, body: bytes) -> str | None:
+    """Return the id that a request chooses for the episode that it starts, None if it chooses none."""
+    if not creates_episode(method, path):
+        return None
+    value = _episode_id_in_form(body) if accepts_form(path) else _parsed(body).get("episode_id")
+    return value if isinstance(value, str) and value else None
+
+
 def names_in_answer(method: str, path: str, body: bytes) -> Iterator[str]:
     """Yield the ids and tokens in the response to a request that creates episodes, snapshots or sessions."""
     if creates_episode(method, path) or path == "/mcp" or path.endswith(("/fork", "/snapshots")):
@@ -100,8 +108,8 @@ def is_unknown(name: Name, problem: str | None, body: bytes) -> bool:
 def _name_in_body(path: str, body: bytes) -> Name | None:
     """Return the name in a form or a JSON object."""
     if accepts_form(path):
-        values = parse_qs(body.decode("latin-1")).get("episode_id")
-        return Name(NameKind.EPISODE, values[0]) if values else None
+        episode_id = _episode_id_in_form(body)
+        return None if episode_id is None else Name(NameKind.EPISODE, episode_id)
     fields = _parsed(body)
     candidates = (
         (NameKind.TOKEN, fields.get("resume")),
@@ -110,6 +118,10 @@ def _name_in_body(path: str, body: bytes) -> Name | None:
         (NameKind.SESSION, _member(fields.get("params"), "session_id")),
     )
     return next((Name(kind, value) for kind, value in candidates if isinstance(value, str) and value), None)
+
+
+def _episode_id_in_form(body: bytes) -> str | None:
+    return parse_qs(body.decode("latin-1")).get("episode_id", [None])[0]
 
 
 def _parsed(body: bytes) -> dict[str, Any]:

@@ -21,7 +21,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from yarl import URL
 
-from companyos_gateway.engine.errors import ServicesUnavailableError, UnansweredError
+from companyos_gateway.engine.errors import (
+    EpisodeExistsError,
+    GatewayError,
+    ServicesUnavailableError,
+    UnansweredError,
+)
 from companyos_gateway.middleware.body_limit import body_error_response, read_body
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_response
 from companyos_gateway.page_paths import is_console_path
@@ -33,6 +38,7 @@ from companyos_gateway.workers.addressing import (
     find_name,
     is_unknown,
     names_in_answer,
+    new_episode_id,
 )
 from companyos_gateway.workers.metrics import merge_metrics
 from companyos_gateway.workers.pool import Worker, WorkerPool
@@ -104,11 +110,11 @@ class Router:
         workers, selected = self._candidates(name), None
         if is_console_path(path) and (name is None or creates_episode(method, path)):
             workers, selected = self._console_workers(scope)
-        if name is not None and name.kind is NameKind.EPISODE and creates_episode(method, path):
-            owner = await self._find_owner(name.value, workers[0], scope)
-            if owner is None:
-                return problem_response(ServicesUnavailableError(_UNREACHABLE))
-            workers = [owner]
+        if name is not None and (episode_id := new_episode_id(method, path, body)) is not None:
+            try:
+                workers = await self._workers_for_new_episode(episode_id, name, workers, scope)
+            except GatewayError as problem:
+                return problem_response(problem)
         response = await self._first_that_knows(workers, scope, body, name)
         if selected is not None:
             response.set_cookie(WORKER_COOKIE, str(selected), path="/console", httponly=True, samesite="strict")
@@ -168,15 +174,30 @@ class Router:
         number = self._numbers.get(name.value, 1 + zlib.crc32(name.value.encode()) % len(workers))
         return sorted(workers, key=lambda worker: worker.number != number)
 
-    async def _find_owner(self, episode_id: str, default: Worker, scope: Scope) -> Worker | None:
-        """Return the worker that has an episode with this id, or the default; None if a worker does not respond."""
-        path = f"/v1/episodes/{quote(episode_id, safe='')}"
+    async def _workers_for_new_episode(
+        self, episode_id: str, name: Name, workers: list[Worker], scope: Scope
+    ) -> list[Worker]:
+        """Return the workers that are tried for a new episode with this id: only the one that has such an episode.
+
+        Raises EpisodeExistsError (409) if another worker has the snapshot that is forked, and ServicesUnavailableError
+        (503) if a worker does not respond.
+        """
+        owners = await self._that_know(f"/v1/episodes/{quote(episode_id, safe='')}", scope)
+        if name.kind is NameKind.EPISODE:
+            return (owners or workers)[:1]
+        if owners and name.kind is NameKind.SNAPSHOT:
+            keepers = await self._that_know(f"/v1/snapshots/{quote(name.value, safe='')}", scope)
+            if keepers and owners[0] not in keepers:
+                raise EpisodeExistsError(f"The episode {episode_id!r} is on another worker than the snapshot.")
+        return owners[:1] or workers
+
+    async def _that_know(self, path: str, scope: Scope) -> list[Worker]:
+        """Return the workers that know what is at a path; raises ServicesUnavailableError if one does not respond."""
         answers = await self._ask_all({**scope, "method": "GET", "raw_path": path.encode(), "query_string": b""})
-        found = [answers[worker.number] for worker in self._pool.workers]
-        if None in found:
-            return None
-        has_it = [answer is not None and answer[0] in (_OK, _GONE) for answer in found]
-        return next((worker for worker, has in zip(self._pool.workers, has_it, strict=True) if has), default)
+        statuses = {number: answer[0] for number, answer in answers.items() if answer is not None}
+        if len(statuses) < len(answers):
+            raise ServicesUnavailableError(_UNREACHABLE)
+        return [worker for worker in self._pool.workers if statuses[worker.number] in (_OK, _GONE)]
 
     def _remember(self, worker: Worker, names: Iterable[str]) -> None:
         for name in names:
