@@ -21,6 +21,7 @@ from companyos.errors import ApiError
 from companyos.options import ResetArguments
 from companyos.runner import EpisodePlan
 from companyos.runner.batch import play_all
+from companyos.trainer import Trainer
 from companyos_gateway.scenarios.catalogue import builtin_names
 from tests.integration.http_episode import HttpEpisode
 from verification.process_stats import process_tree
@@ -229,6 +230,11 @@ def test_a_fork_with_an_id_in_use_is_rejected_whichever_worker_has_the_snapshot(
     assert len(ids) == len(set(ids))
 
 
+async def test_the_services_are_those_of_one_gateway(workers: Enterprise, url: str) -> None:
+    async with Trainer(workers.url) as several, Trainer(url) as one:
+        assert await several.services() == await one.services() == ["approvalflow", "datahub", "ticketdesk"]
+
+
 def test_snapshots_of_all_workers_are_listed_and_forked(workers: Enterprise, http: requests.Session) -> None:
     made = []
     for seed in range(2):
@@ -275,7 +281,9 @@ async def test_a_killed_worker_is_unavailable_until_it_restarts_with_its_episode
             await session.call_tool(READ)
         paths = [f"{enterprise.url}/v1/episodes/{(await session.state()).episode_id}" for session in sessions]
         os.kill(_worker_process(enterprise, tmp_path / "worker-2"), signal.SIGKILL)
-        assert http.get(f"{enterprise.url}/readyz").status_code == 503
+        readiness = http.get(f"{enterprise.url}/readyz")
+        assert readiness.status_code == 503
+        assert set(readiness.json()["services"].values()) == {"not ready"}
         assert http.get(f"{enterprise.url}/v1/episodes/nowhere").status_code == 503
         assert sorted(http.get(path).status_code for path in paths) == [200, 200, 503, 503]
         assert http.post(f"{enterprise.url}/v1/episodes", json={"episode_id": "chosen"}).status_code == 503

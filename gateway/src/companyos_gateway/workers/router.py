@@ -13,6 +13,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 from urllib.parse import parse_qs, quote
 
 import aiohttp
@@ -258,10 +259,12 @@ class Router:
             for reason in (["it does not answer"] if report is None else report["reasons"])
         ]
         ready, not_ready = ("ready", "not ready") if path == "/readyz" else ("healthy", "unhealthy")
+        services = {name for report in reports.values() if report for name in report["services"]}
         items = sum(report["quarantine"].get("items", 0) for report in reports.values() if report)
         return JSONResponse(
             {
                 "status": not_ready if reasons else ready,
+                "services": {name: _merged_status(name, reports.values()) for name in sorted(services)},
                 "workers": {str(number): report for number, report in reports.items()},
                 "quarantine": {"items": items},
                 "reasons": reasons,
@@ -318,6 +321,12 @@ def _relayed(answer: aiohttp.ClientResponse, content: bytes | None) -> Response:
         (name.lower(), value) for name, value in answer.raw_headers if name.lower() not in _NOT_RETURNED
     ]
     return response
+
+
+def _merged_status(service: str, reports: Iterable[dict[str, Any] | None]) -> str:
+    """Return the status of a service in the reports of all workers; None is a worker that does not respond."""
+    is_ready = all(report is not None and report["services"].get(service) == "ready" for report in reports)
+    return "ready" if is_ready else "not ready"
 
 
 def _refusal(answers: Iterable[_Answer]) -> Response | None:
