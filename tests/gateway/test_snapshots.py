@@ -123,6 +123,7 @@ async def test_a_snapshot_of_another_reset_is_rejected_as_foreign(gateway: Notes
     episode, other = [await gateway.begin() for _ in range(2)]
     answer = await restore(gateway, episode, await snapshot(gateway, other))
     assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
+    assert answer.json()["detail"].startswith("The snapshot belongs to another episode. ")
     forked = (await fork(gateway, await snapshot(gateway, episode)))[0]
     assert (await restore(gateway, forked, await snapshot(gateway, episode))).status_code == 200
 

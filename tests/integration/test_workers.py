@@ -230,6 +230,19 @@ def test_a_fork_with_an_id_in_use_is_rejected_whichever_worker_has_the_snapshot(
     assert len(ids) == len(set(ids))
 
 
+def test_a_snapshot_of_another_episode_cannot_be_restored_whichever_worker_has_it(
+    workers: Enterprise, http: requests.Session
+) -> None:
+    snapshots = _snapshots_of_both_workers(workers.url, http, "restore")
+    for episode_id in snapshots:
+        for owner, snapshot in snapshots.items():
+            answer = http.post(f"{workers.url}/v1/episodes/{episode_id}/restore", json={"snapshot": snapshot})
+            if owner == episode_id:
+                assert answer.json()["episode_id"] == episode_id
+            else:
+                assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
+
+
 async def test_the_services_are_those_of_one_gateway(workers: Enterprise, url: str) -> None:
     async with Trainer(workers.url) as several, Trainer(url) as one:
         assert await several.services() == await one.services() == ["approvalflow", "datahub", "ticketdesk"]

@@ -12,6 +12,7 @@ from companyos_gateway.workers.addressing import (
     is_unknown,
     names_in_answer,
     new_episode_id,
+    restored_snapshot,
 )
 
 TOKEN = "t" * 43
@@ -71,6 +72,20 @@ def test_a_request_that_creates_an_episode_names_only_the_id_in_its_body(path: s
 )
 def test_the_id_of_a_new_episode_is_extracted(method: str, path: str, body: bytes, episode_id: str | None) -> None:
     assert new_episode_id(method, path, body) == episode_id
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "snapshot"),
+    [
+        ("POST", "/v1/episodes/e/restore", b'{"snapshot": "s"}', "s"),
+        ("POST", "/v1/episodes/e/restore", b'{"snapshot": 3}', None),
+        ("POST", "/v1/episodes/e/restore", b"", None),
+        ("POST", "/v1/episodes/e/services/x/y/restore", b'{"snapshot": "s"}', None),
+        ("GET", "/v1/episodes/e/restore", b'{"snapshot": "s"}', None),
+    ],
+)
+def test_the_snapshot_of_a_restore_is_extracted(method: str, path: str, body: bytes, snapshot: str | None) -> None:
+    assert restored_snapshot(method, path, body) == snapshot
 
 
 def test_the_trainer_token_names_no_episode() -> None:

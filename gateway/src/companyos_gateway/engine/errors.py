@@ -140,6 +140,9 @@ class UnknownSnapshotError(GatewayError):
 class ForeignSnapshotError(GatewayError):
     status, code, title = 409, "foreign-snapshot", "Snapshot of another episode"
 
+    def __init__(self) -> None:
+        super().__init__("The snapshot belongs to another episode. Fork it, or reset with it as injected_state.")
+
 
 class LostSnapshotError(GatewayError):
     status, code, title = 410, "snapshot-lost", "Snapshot data missing"

@@ -171,7 +171,7 @@ class Snapshots:
     async def _restore(self, episode: Episode, snapshot_id: str) -> None:
         snapshot = self._read(snapshot_id)
         if snapshot.header.manifest.lineage != episode.lineage:
-            raise ForeignSnapshotError("Fork it, or reset with it as injected_state.")
+            raise ForeignSnapshotError
         async with episode.call_lock(), self._lock.shared():
             if episode.closed:
                 raise EpisodeClosedError

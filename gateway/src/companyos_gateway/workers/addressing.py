@@ -44,6 +44,7 @@ _KINDS = {
     "quarantine": NameKind.ITEM,
 }
 _IN_PATH = re.compile(r"/(?:v1|console)/(episodes|finished|snapshots|quarantine)/([^/]+)")
+_RESTORING = re.compile(r"/v1/episodes/[^/]+/restore")
 _IN_ANSWER = re.compile(rb'"(?:episode_id|session_id|token|id)"\s*+:\s*+"([^"\\]{1,128})"')
 _UNKNOWN_SESSION = re.compile(rb'\A\{"jsonrpc":"2\.0",.{0,200}?"message":"Unknown session_id:', re.DOTALL)
 _CODES = {
@@ -88,6 +89,12 @@ def new_episode_id(method: str, path: str, body: bytes) -> str | None:
     if not creates_episode(method, path):
         return None
     value = _episode_id_in_form(body) if accepts_form(path) else _parsed(body).get("episode_id")
+    return value if isinstance(value, str) and value else None
+
+
+def restored_snapshot(method: str, path: str, body: bytes) -> str | None:
+    """Return the snapshot to which a request restores an episode, None for other requests."""
+    value = _parsed(body).get("snapshot") if method == "POST" and _RESTORING.fullmatch(path) else None
     return value if isinstance(value, str) and value else None
 
 

@@ -24,9 +24,11 @@ from yarl import URL
 
 from companyos_gateway.engine.errors import (
     EpisodeExistsError,
+    ForeignSnapshotError,
     GatewayError,
     ServicesUnavailableError,
     UnansweredError,
+    UnknownSnapshotError,
 )
 from companyos_gateway.middleware.body_limit import body_error_response, read_body
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_response
@@ -40,6 +42,7 @@ from companyos_gateway.workers.addressing import (
     is_unknown,
     names_in_answer,
     new_episode_id,
+    restored_snapshot,
 )
 from companyos_gateway.workers.metrics import merge_metrics
 from companyos_gateway.workers.pool import Worker, WorkerPool
@@ -111,12 +114,14 @@ class Router:
         workers, selected = self._candidates(name), None
         if is_console_path(path) and (name is None or creates_episode(method, path)):
             workers, selected = self._console_workers(scope)
-        if name is not None and (episode_id := new_episode_id(method, path, body)) is not None:
-            try:
+        try:
+            if name is not None and (episode_id := new_episode_id(method, path, body)) is not None:
                 workers = await self._workers_for_new_episode(episode_id, name, workers, scope)
-            except GatewayError as problem:
-                return problem_response(problem)
-        response = await self._first_that_knows(workers, scope, body, name)
+            response = await self._first_that_knows(workers, scope, body, name)
+            if response.headers.get(PROBLEM_HEADER) == UnknownSnapshotError.code:
+                await self._check_is_unknown(restored_snapshot(method, path, body), scope)
+        except GatewayError as problem:
+            return problem_response(problem)
         if selected is not None:
             response.set_cookie(WORKER_COOKIE, str(selected), path="/console", httponly=True, samesite="strict")
         return response
@@ -187,10 +192,18 @@ class Router:
         if name.kind is NameKind.EPISODE:
             return (owners or workers)[:1]
         if owners and name.kind is NameKind.SNAPSHOT:
-            keepers = await self._that_know(f"/v1/snapshots/{quote(name.value, safe='')}", scope)
+            keepers = await self._that_know(_snapshot_path(name.value), scope)
             if keepers and owners[0] not in keepers:
                 raise EpisodeExistsError(f"The episode {episode_id!r} is on another worker than the snapshot.")
         return owners[:1] or workers
+
+    async def _check_is_unknown(self, snapshot: str | None, scope: Scope) -> None:
+        """Raise ForeignSnapshotError (409) if a worker has the snapshot that the worker of an episode does not know.
+
+        Raises ServicesUnavailableError (503) if a worker does not respond.
+        """
+        if snapshot is not None and await self._that_know(_snapshot_path(snapshot), scope):
+            raise ForeignSnapshotError
 
     async def _that_know(self, path: str, scope: Scope) -> list[Worker]:
         """Return the workers that know what is at a path; raises ServicesUnavailableError if one does not respond."""
@@ -321,6 +334,10 @@ def _relayed(answer: aiohttp.ClientResponse, content: bytes | None) -> Response:
         (name.lower(), value) for name, value in answer.raw_headers if name.lower() not in _NOT_RETURNED
     ]
     return response
+
+
+def _snapshot_path(snapshot: str) -> str:
+    return f"/v1/snapshots/{quote(snapshot, safe='')}"
 
 
 def _merged_status(service: str, reports: Iterable[dict[str, Any] | None]) -> str:
