@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from companyos_gateway.middleware import browser_sessions
 from companyos_gateway.middleware.browser_sessions import (
     SESSION_LIFETIME_S,
+    BrowserSession,
     BrowserSessions,
     SessionFolder,
 )
@@ -114,6 +117,59 @@ def test_workers_share_the_sessions_of_a_folder(tmp_path: Path) -> None:
     assert session_id not in "".join(file.name + file.read_text() for file in tmp_path.iterdir())
     second.end(session_id)
     assert first.find(session_id) is None
+
+
+class _EndedWhenListed(SessionFolder):
+    """A folder whose sessions another worker ends as soon as they have been listed."""
+
+    def __iter__(self) -> Iterator[str]:
+        keys = list(super().__iter__())
+        for key in keys:
+            del self[key]
+        return iter(keys)
+
+
+class _EndedWhenRead(SessionFolder):
+    """A folder whose sessions another worker ends as soon as they have been read."""
+
+    def __getitem__(self, key: str) -> BrowserSession:
+        session = super().__getitem__(key)
+        del self[key]
+        return session
+
+
+@pytest.mark.parametrize("kind", [_EndedWhenListed, _EndedWhenRead])
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_session_that_another_worker_ends_meanwhile_is_skipped(
+    tmp_path: Path, kind: type[SessionFolder], is_full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = BrowserSessions(SessionFolder(tmp_path), clock=lambda: 0.0)
+    ended = [others.begin(None) for _ in range(4)]
+    if is_full:
+        monkeypatch.setattr(browser_sessions, "MAX_SESSIONS", 4)
+    sessions = BrowserSessions(kind(tmp_path), clock=lambda: 0.0 if is_full else SESSION_LIFETIME_S)
+    session_id = sessions.begin(None)
+    sessions.end(ended[0])
+    assert others.find(session_id) is not None
+    sessions.end(session_id)
+    assert others.find(session_id) is None
+
+
+def test_a_file_that_is_removed_while_the_folder_is_listed_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed_then_removed(folder: Path) -> list[os.DirEntry[str]]:
+        with scandir(folder) as found:
+            files = list(found)
+        for file in files:
+            os.unlink(file)
+        return files
+
+    scandir = os.scandir
+    sessions = BrowserSessions(SessionFolder(tmp_path))
+    sessions.begin(None)
+    monkeypatch.setattr(os, "scandir", listed_then_removed)
+    assert sessions.find(sessions.begin(None)) is not None
 
 
 @pytest.mark.parametrize("attempt", range(3))

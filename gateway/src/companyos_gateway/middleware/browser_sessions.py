@@ -7,6 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -41,11 +42,13 @@ class BrowserSessions:
     def begin(self, episode: str | None) -> str:
         """Begin a session and return its id."""
         now = self._clock()
-        for key, session in list(self._sessions.items()):
-            if session.expires_at <= now:
-                self._sessions.pop(key, None)
-        while len(self._sessions) >= MAX_SESSIONS:
-            self._sessions.pop(next(iter(self._sessions)), None)
+        for key in list(self._sessions):
+            session = self._sessions.get(key)  # None if another worker has ended it
+            if session is None or session.expires_at <= now:
+                self._delete(key)
+        keys = list(self._sessions)
+        for key in keys[: max(0, len(keys) + 1 - MAX_SESSIONS)]:
+            self._delete(key)
         session_id = secrets.token_urlsafe(_ID_BYTES)
         self._sessions[_digest(session_id)] = BrowserSession(episode, now + SESSION_LIFETIME_S)
         return session_id
@@ -57,11 +60,15 @@ class BrowserSessions:
 
     def end(self, session_id: str) -> None:
         """End a session, if there is one."""
-        self._sessions.pop(_digest(session_id), None)
+        self._delete(_digest(session_id))
+
+    def _delete(self, key: str) -> None:
+        with suppress(KeyError):
+            del self._sessions[key]
 
 
 class SessionFolder(MutableMapping[str, BrowserSession]):
-    """Sessions as files that the workers of one address share, oldest first.
+    """Sessions as files that the workers of one address share, oldest first. Any of them can end a session at any time.
 
     Times are on the monotonic clock, which the processes of a machine share until it restarts.
     """
@@ -89,10 +96,18 @@ class SessionFolder(MutableMapping[str, BrowserSession]):
 
     def __iter__(self) -> Iterator[str]:
         files = [file for file in os.scandir(self._folder) if not file.name.startswith(".")]
-        return iter([file.name for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.name))])
+        return iter([file.name for file in sorted(files, key=lambda file: (_written_at(file), file.name))])
 
     def __len__(self) -> int:
         return sum(not name.startswith(".") for name in os.listdir(self._folder))
+
+
+def _written_at(file: os.DirEntry[str]) -> int:
+    """Return when a file was written, in nanoseconds; 0 if it has been removed since it was listed."""
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _digest(session_id: str) -> str:
