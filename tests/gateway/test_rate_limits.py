@@ -125,6 +125,21 @@ async def test_waiting_requests_continue_in_order_as_the_budget_fills() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
+async def test_a_request_that_is_cancelled_just_before_its_admission_does_not_stop_the_others() -> None:
+    shares = FairShareScheduler(min_share=MIN_SHARE, max_waiting=8)
+
+    async def first() -> None:
+        await shares.admit("a")
+        waiting[0].cancel()
+
+    await shares.admit("b")
+    shares.charge("a", BURST_S + 0.005)
+    cancelling = asyncio.create_task(first())
+    waiting = [asyncio.create_task(shares.admit("a")) for _ in range(2)]
+    await asyncio.wait_for(asyncio.gather(cancelling, waiting[1]), 1.0)
+    assert waiting[0].cancelled()
+
+
 async def test_a_flood_gets_no_more_than_its_share_of_the_event_loop() -> None:
     shares, taken = FairShareScheduler(min_share=MIN_SHARE, max_waiting=64), Counter[str]()
 

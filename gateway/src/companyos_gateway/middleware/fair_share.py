@@ -136,7 +136,9 @@ class FairShareScheduler:
         self._forget_inactive(self._clock())
         self._fill(client)
         if client.waiting and self._has_budget(client):
-            client.waiting.popleft().set_result(None)
+            future = client.waiting.popleft()
+            if not future.cancelled():
+                future.set_result(None)
             client.timer = asyncio.get_running_loop().call_soon(self._release, client)
         else:
             self._schedule(client)
