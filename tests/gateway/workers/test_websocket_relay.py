@@ -14,6 +14,7 @@ import pytest
 from companyos_gateway.workers import websocket_relay
 from companyos_gateway.workers.frames import (
     MAX_HEADER_BYTES,
+    MessageCounter,
     continues_episode,
     frame_length,
     header_length,
@@ -27,6 +28,8 @@ SWITCHING = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 UNKNOWN = b'{"type":"error","data":{"message":"unknown-episode: No.","code":"EXECUTION_ERROR"}}'
 RESUME = b'{"type": "reset", "data": {"resume": "token"}}'
 STEP = b'{"type": "step", "data": {"tool_name": "get_ticket"}}'
+STATE = b'{"type": "state"}'
+LONG_STEP = b'{"type": "step", "data": {"tool_name": "search_tickets", "arguments": {"text": "a longer one"}}}'
 PING = b"\x89\x00"
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -169,6 +172,54 @@ async def test_a_reset_that_resumes_is_relayed_to_the_worker_that_has_the_episod
     assert messages == [("1", _sent(STEP)), *((name, _sent(RESUME)) for name in "123"), ("3", _sent(STEP))]
 
 
+def _slow(answers: dict[bytes, bytes], seen: list[bytes]) -> Behaviour:
+    """Return a worker that records every message, and answers none until it has received two."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def answer() -> None:
+            while True:
+                message = await received.get()
+                await may_answer.wait()
+                for piece in (PING, _frame(answers[message])):
+                    writer.write(piece[:3])
+                    await asyncio.sleep(0)
+                    writer.write(piece[3:])
+
+        received: asyncio.Queue[bytes] = asyncio.Queue()
+        may_answer = asyncio.Event()
+        answering = asyncio.create_task(answer())
+        await _read_head(reader)
+        writer.write(SWITCHING)
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                header = await reader.readexactly(6)
+                masked = await reader.readexactly(header[1] & 0x7F)
+                seen.append(_frame(masked, header[2:])[6:])
+                received.put_nowait(seen[-1])
+                if len(seen) == 2:
+                    may_answer.set()
+        answering.cancel()
+        writer.close()
+
+    return serve
+
+
+async def test_the_answers_to_earlier_messages_are_not_taken_as_the_answer_to_a_reset(tmp_path: Path) -> None:
+    seen, other = list[bytes](), list[tuple[str, bytes]]()
+    first = _slow({STATE: b"state", LONG_STEP: b"s" * 3000, RESUME: UNKNOWN}, seen)
+    async with _relayed(tmp_path, first, _answering(b"known", other, "2")) as (pool, reader, writer):
+        writer.write(HEAD)
+        await _read_head(reader)
+        writer.write(_sent(STATE) + _sent(LONG_STEP) + _sent(RESUME))
+        writer.write(_sent(STEP))
+        expected = PING + _frame(b"state") + PING + _frame(b"s" * 3000) + PING + _frame(b"known")
+        expected += PING + _frame(b"known")
+        assert await asyncio.wait_for(reader.readexactly(len(expected)), 5) == expected
+        await _wait_for_websockets(pool, [0, 1])
+    assert seen == [STATE, LONG_STEP, RESUME]
+    assert [data for _, data in other][1:] == [_sent(RESUME), _sent(STEP)]
+
+
 async def test_a_name_that_no_worker_knows_is_rejected_by_the_first_which_continues(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
     workers = [_answering(UNKNOWN, seen, name) for name in ("1", "2")]
@@ -266,6 +317,21 @@ def test_the_length_of_a_frame_is_parsed_from_its_header(size: int, key: bytes) 
     assert frame_length(frame) == len(frame) == header + size
     assert frame_length(frame + b"more") == len(frame)
     assert [frame_length(frame[:few]) for few in range(header)] == [None] * header
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
+def test_messages_are_counted_in_pieces_of_any_size(size: int) -> None:
+    first_part, last_part = b"\x01\x03abc", b"\x80\x01d"
+    stream = PING + _frame(b"") + _frame(b"x" * 130) + first_part + PING + last_part + _sent(STEP) + b"\x88\x02\x03\xe8"
+    counter = MessageCounter()
+    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+    assert sum(counter.count(piece) for piece in pieces) == 4
+    assert not counter.is_within_frame
+    for part in (b"\x81", b"\x7e\x00", b"\x02x"):
+        counter.count(part)
+        assert counter.is_within_frame
+    assert counter.count(b"x") == 0
+    assert not counter.is_within_frame
 
 
 @pytest.mark.parametrize(

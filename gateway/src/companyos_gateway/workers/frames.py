@@ -16,7 +16,7 @@ _MASKED, _LENGTH = 0x80, 0x7F
 _LENGTH_BYTES = {126: 2, 127: 8}
 """Bytes of the length that follows a short length with this value."""
 
-_CONTROL = 0x08
+_FINAL, _CONTROL = 0x80, 0x08
 _UNKNOWN = re.compile(rb'\{"type":"error","data":\{"message":"(?:unknown-episode|unknown-snapshot):')
 _CONTINUES = re.compile(rb'"resume"\s*:\s*"|"injected_state"\s*:\s*\{')
 
@@ -42,6 +42,40 @@ def frame_length(data: bytes | bytearray) -> int | None:
 def is_control(data: bytes | bytearray) -> bool:
     """Return whether the frame is a ping, a pong or a close."""
     return bool(data[0] & _CONTROL)
+
+
+def ends_message(first_byte: int) -> bool:
+    """Return whether a frame with this first byte is the last or the only one of a message."""
+    return bool(first_byte & _FINAL) and not first_byte & _CONTROL
+
+
+class MessageCounter:
+    """Counts the messages in a stream of frames, which is received in pieces of any size."""
+
+    __slots__ = ("_header", "_left_of_frame")
+
+    def __init__(self) -> None:
+        self._left_of_frame = 0
+        self._header = b""
+
+    @property
+    def is_within_frame(self) -> bool:
+        """Return whether the last frame is incomplete."""
+        return bool(self._left_of_frame or self._header)
+
+    def count(self, data: bytes) -> int:
+        """Return the number of messages whose last frame begins in the next piece of the stream."""
+        data, at, messages = self._header + data, self._left_of_frame, 0
+        self._header = b""
+        while at < len(data):
+            length = frame_length(data[at : at + MAX_HEADER_BYTES])
+            if length is None:
+                self._header, at = data[at:], len(data)
+            else:
+                messages += ends_message(data[at])
+                at += length
+        self._left_of_frame = at - len(data)
+        return messages
 
 
 def continues_episode(frame: bytes) -> bool:

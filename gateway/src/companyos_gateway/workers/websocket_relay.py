@@ -20,7 +20,9 @@ from companyos_gateway.middleware.error_responses import RETRY_AFTER_S
 from companyos_gateway.workers.frames import (
     MAX_HEADER_BYTES,
     MAX_INSPECTED_BYTES,
+    MessageCounter,
     continues_episode,
+    ends_message,
     frame_length,
     is_control,
     reports_unknown,
@@ -59,7 +61,12 @@ class WebSocketRelay(asyncio.Protocol):
         self._incomplete = b""
         """The beginning of a short frame whose rest has not been received yet."""
         self._held = bytearray()
-        """Data that the client sent before the connection was open or during a reset."""
+        """Data that the client sent before the connection was open or during a reset.
+
+        If no reset is pending, it begins with one that waits for the answers to earlier messages.
+        """
+        self._unanswered = 0
+        """Number of messages whose answers are pending, except for a reset."""
         self._reset = b""
         """The reset whose response is pending."""
         self._refusal = b""
@@ -78,7 +85,7 @@ class WebSocketRelay(asyncio.Protocol):
             self._head = data
             self._candidates = self._pool.by_load()
             self._connecting = self._loop.create_task(self._connect_home())
-        elif self._is_open and not self._reset:
+        elif self._is_open and not self._reset and not self._held:
             self._relay(data)
         else:
             self._held += data
@@ -132,9 +139,12 @@ class WebSocketRelay(asyncio.Protocol):
 
     def received(self, side: _WorkerSide, data: bytes) -> None:
         """Relay data of a worker; the response to a reset decides which worker serves the client."""
+        messages = side.messages.count(data)
         if not self._reset:
             if side is self._home:
                 self._client.write(data)
+                self._unanswered = max(0, self._unanswered - messages)
+                self._start_reset()
             return
         side.answer += data
         while side.answer:
@@ -178,13 +188,22 @@ class WebSocketRelay(asyncio.Protocol):
             if length is None or (not is_whole and length <= MAX_INSPECTED_BYTES):
                 data, self._incomplete = data[:at], data[at:]
             elif is_whole and continues_episode(data[at : at + length]):
-                self._reset = data[at : at + length]
-                data, self._held = data[: at + length], bytearray(data[at + length :])
-                break
+                data, self._held = data[:at], bytearray(data[at:])
             else:
+                self._unanswered += ends_message(data[at])
                 self._left_of_frame = max(0, at + length - len(data))
                 at += length
         self._home.write(data)
+        self._start_reset()
+
+    def _start_reset(self) -> None:
+        """Pass on a waiting reset once all earlier messages are answered, so that the next answer is its own."""
+        if self._home is None or not self._is_open or not self._held:
+            return
+        if not self._unanswered and not self._home.messages.is_within_frame:
+            length = frame_length(self._held)
+            self._reset, self._held = bytes(self._held[:length]), self._held[length:]
+            self._home.write(self._reset)
 
     def _release(self) -> None:
         """End the reset and relay the buffered data."""
@@ -271,6 +290,8 @@ class _WorkerSide(asyncio.Protocol):
         self.worker = worker
         self.answer = bytearray()
         """Data that the worker has sent since a reset."""
+        self.messages = MessageCounter()
+        """Counter of the messages of the worker."""
         self.is_finished = False
         self._relay = relay
         self._transport: asyncio.Transport | None = None
