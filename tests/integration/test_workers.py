@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
+from websockets.sync.client import ClientConnection, connect
 
 from companyos.client import CompanyOSEnv
 from companyos.enterprise import Enterprise, EnterpriseError
@@ -50,6 +53,16 @@ def _snapshots_of_both_workers(url: str, http: requests.Session, name: str) -> d
         assert http.post(f"{url}/reset", json={"seed": 1, "episode_id": episode_id}).ok
         snapshots[episode_id] = http.post(f"{url}/v1/episodes/{episode_id}/snapshots").json()["id"]
     return snapshots
+
+
+def _socket_url(url: str) -> str:
+    return f"{url.replace('http', 'ws', 1)}/ws"
+
+
+def _exchange(socket: ClientConnection, message: Any) -> Any:
+    """Send a message over a WebSocket, and return its answer."""
+    socket.send(json.dumps(message))
+    return json.loads(socket.recv(RESTART_DEADLINE_S))
 
 
 def _metric(http: requests.Session, url: str, name: str) -> dict[str, float]:
@@ -201,6 +214,20 @@ async def test_every_transport_reaches_the_episode(workers: Enterprise, http: re
         assert http.delete(path).status_code == 204
         assert http.get(path).status_code == 404
         await session.close()
+
+
+def test_a_socket_is_attached_to_the_session_that_it_names(workers: Enterprise, http: requests.Session) -> None:
+    create = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create", "params": {}}
+    for _ in range(SESSIONS):
+        session_id = http.post(f"{workers.url}/mcp", json=create).json()["result"]["session_id"]
+        with connect(f"{_socket_url(workers.url)}?session_id={session_id}", proxy=None) as attached:
+            assert _exchange(attached, {"type": "state"})["type"] == "state"
+            assert _exchange(attached, {"type": "reset", "data": {"seed": 1}})["type"] == "observation"
+            unknown = _exchange(attached, {"type": "reset", "data": {"resume": "x" * 43}})
+            assert unknown["data"]["message"].startswith("unknown-episode")
+            assert _exchange(attached, {"type": "state"})["data"]["seed"] == 1
+    with connect(f"{_socket_url(workers.url)}?session_id=nowhere", proxy=None) as refused:
+        assert json.loads(refused.recv())["data"]["message"] == "Unknown session_id: nowhere"
 
 
 def test_an_id_in_use_is_rejected_by_every_worker(workers: Enterprise, http: requests.Session) -> None:

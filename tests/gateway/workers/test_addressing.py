@@ -7,6 +7,7 @@ import pytest
 from companyos_gateway.workers.addressing import (
     Name,
     NameKind,
+    attached_session,
     creates_episode,
     find_name,
     is_unknown,
@@ -72,6 +73,19 @@ def test_a_request_that_creates_an_episode_names_only_the_id_in_its_body(path: s
 )
 def test_the_id_of_a_new_episode_is_extracted(method: str, path: str, body: bytes, episode_id: str | None) -> None:
     assert new_episode_id(method, path, body) == episode_id
+
+
+@pytest.mark.parametrize(
+    ("head", "session_id"),
+    [
+        (b"GET /ws?x=1&session_id=a%2Db HTTP/1.1\r\nHost: h\r\n\r\n", "a-b"),
+        (b"GET /ws?session_id= HTTP/1.1\r\n\r\n", None),
+        (b"GET /ws HTTP/1.1\r\nReferer: /ws?session_id=a\r\n\r\n", None),
+        (b"", None),
+    ],
+)
+def test_the_session_of_a_socket_is_extracted(head: bytes, session_id: str | None) -> None:
+    assert attached_session(head) == session_id
 
 
 @pytest.mark.parametrize(

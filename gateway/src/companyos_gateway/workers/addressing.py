@@ -14,8 +14,6 @@ import orjson
 from companyos_gateway.engine.tokens import TOKEN_LENGTH
 from companyos_gateway.page_paths import CONSOLE_START, accepts_form
 
-MAX_NAME_LENGTH = 128
-
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -96,6 +94,13 @@ def restored_snapshot(method: str, path: str, body: bytes) -> str | None:
     """Return the snapshot to which a request restores an episode, None for other requests."""
     value = _parsed(body).get("snapshot") if method == "POST" and _RESTORING.fullmatch(path) else None
     return value if isinstance(value, str) and value else None
+
+
+def attached_session(head: bytes) -> str | None:
+    """Return the session to which the request for a WebSocket attaches it, None if it gets one of its own."""
+    target = head.partition(b"\r\n")[0].split(b" ")[1:2]
+    query = b"".join(target).partition(b"?")[2].decode("latin-1")
+    return parse_qs(query).get("session_id", [None])[0]
 
 
 def names_in_answer(method: str, path: str, body: bytes) -> Iterator[str]:

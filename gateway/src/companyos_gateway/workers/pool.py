@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +26,11 @@ STOP_DEADLINE_S = 8.0
 
 REFUSED = 2
 """Exit status of a gateway that refuses to start; its last line of output contains the reason."""
+
+MAX_NAMES = 100_000
+"""Maximum number of names whose worker is cached; the least recently used are evicted."""
+
+MAX_NAME_LENGTH = 128
 
 _POLL_S = 0.2
 _STOP_POLL_S = 0.02
@@ -78,6 +85,8 @@ class WorkerPool:
             for number in range(1, count + 1)
         ]
         self._turn = 0
+        self._numbers: OrderedDict[str, int] = OrderedDict()
+        """Number of the worker of each name, the least recently used first."""
         self._supervisor: asyncio.Task[None] | None = None
         self.has_refused = False
         """True once a worker has refused its first start: its folder is unusable or in use by another gateway."""
@@ -87,6 +96,20 @@ class WorkerPool:
         self._turn += 1
         count = len(self.workers)
         return sorted(self.workers, key=lambda worker: (worker.websockets, (worker.number - self._turn) % count))
+
+    def by_name(self, name: str) -> list[Worker]:
+        """Return the worker of a name first; it is guessed from the name's checksum if it is not cached."""
+        number = self._numbers.get(name, 1 + zlib.crc32(name.encode()) % len(self.workers))
+        return sorted(self.workers, key=lambda worker: worker.number != number)
+
+    def remember(self, worker: Worker, names: Iterable[str]) -> None:
+        """Cache the worker of names."""
+        for name in names:
+            if len(name) <= MAX_NAME_LENGTH:
+                self._numbers[name] = worker.number
+                self._numbers.move_to_end(name)
+        while len(self._numbers) > MAX_NAMES:
+            self._numbers.popitem(last=False)
 
     def prepare(self) -> None:
         """Create the folders, and copy the secret of the first worker to those that have none.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import zlib
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -34,7 +32,6 @@ from companyos_gateway.middleware.body_limit import body_error_response, read_bo
 from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem_response
 from companyos_gateway.page_paths import is_console_path
 from companyos_gateway.workers.addressing import (
-    MAX_NAME_LENGTH,
     Name,
     NameKind,
     creates_episode,
@@ -52,9 +49,6 @@ from companyos_shared.wire.strict_json import MalformedJsonError
 
 WORKER_COOKIE = "companyos_worker"
 """Cookie with the number of the worker that a browser has selected in the console."""
-
-MAX_NAMES = 100_000
-"""Maximum number of names whose worker is cached; the least recently used are evicted."""
 
 _LISTS = frozenset({"/v1/episodes", "/v1/snapshots", "/v1/quarantine"})
 _READINESS = frozenset({"/readyz", "/health"})
@@ -81,7 +75,6 @@ class Router:
         self._pool = pool
         self._trainer_token = trainer_token
         self._sessions: dict[int, aiohttp.ClientSession] = {}
-        self._numbers: OrderedDict[str, int] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or the lifespan."""
@@ -111,7 +104,8 @@ class Router:
         if body is None:
             return Response()
         name = find_name(method, path, scope["query_string"], scope["headers"], body, self._trainer_token)
-        workers, selected = self._candidates(name), None
+        workers = self._pool.by_load() if name is None else self._pool.by_name(name.value)
+        selected = None
         if is_console_path(path) and (name is None or creates_episode(method, path)):
             workers, selected = self._console_workers(scope)
         try:
@@ -141,14 +135,13 @@ class Router:
             except aiohttp.ClientError:
                 return problem_response(UnansweredError(f"Worker {worker.number} ended during the request."))
             response = _relayed(answer, content)
-            if name is None:
-                return response
-            if content is not None and is_unknown(name, answer.headers.get(PROBLEM_HEADER), content):
+            problem = answer.headers.get(PROBLEM_HEADER)
+            if name is not None and content is not None and is_unknown(name, problem, content):
                 unknown.append(response)
                 continue
             if answer.ok:
                 given = () if content is None else names_in_answer(scope["method"], scope["path"], content)
-                self._remember(worker, [name.value, *given])
+                self._pool.remember(worker, given if name is None else [name.value, *given])
             return response
         if name is None or len(unknown) < len(workers):
             return problem_response(ServicesUnavailableError(_UNREACHABLE))
@@ -171,14 +164,6 @@ class Router:
         )
         is_small = response.content_length is not None and response.content_length <= _SMALL_BYTES
         return response, await response.read() if is_small else None
-
-    def _candidates(self, name: Name | None) -> list[Worker]:
-        """Return the workers in the order in which they are tried."""
-        if name is None:
-            return self._pool.by_load()
-        workers = self._pool.workers
-        number = self._numbers.get(name.value, 1 + zlib.crc32(name.value.encode()) % len(workers))
-        return sorted(workers, key=lambda worker: worker.number != number)
 
     async def _workers_for_new_episode(
         self, episode_id: str, name: Name, workers: list[Worker], scope: Scope
@@ -212,14 +197,6 @@ class Router:
         if len(statuses) < len(answers):
             raise ServicesUnavailableError(_UNREACHABLE)
         return [worker for worker in self._pool.workers if statuses[worker.number] in (_OK, _GONE)]
-
-    def _remember(self, worker: Worker, names: Iterable[str]) -> None:
-        for name in names:
-            if len(name) <= MAX_NAME_LENGTH:
-                self._numbers[name] = worker.number
-                self._numbers.move_to_end(name)
-        while len(self._numbers) > MAX_NAMES:
-            self._numbers.popitem(last=False)
 
     def _console_workers(self, scope: Scope) -> tuple[list[Worker], int | None]:
         """Return the worker that a browser has selected, and its number if this request selects it."""

@@ -2,7 +2,7 @@
 
 A new connection goes to the worker with the fewest WebSockets. If that worker does not know the episode that a reset
 continues, or the snapshot that it forks, the reset is sent to the other workers, and the connection moves to the one
-that does.
+that does. A connection that is attached to a session goes to the worker of the session and stays there.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from companyos_gateway.engine.errors import ServicesUnavailableError
 from companyos_gateway.middleware.error_responses import RETRY_AFTER_S
+from companyos_gateway.workers.addressing import attached_session
 from companyos_gateway.workers.frames import (
     MAX_HEADER_BYTES,
     MAX_INSPECTED_BYTES,
@@ -55,6 +56,8 @@ class WebSocketRelay(asyncio.Protocol):
         """The connection to the worker that serves the client."""
         self._trial: _WorkerSide | None = None
         """The connection to another worker, to which a reset is sent again."""
+        self._is_attached = False
+        """True if the connection uses a session that was created over HTTP, and therefore cannot move."""
         self._is_open = False
         self._left_of_frame = 0
         """Number of bytes of the client's current frame that have not been received yet."""
@@ -83,7 +86,9 @@ class WebSocketRelay(asyncio.Protocol):
         """Relay data of the client; the first piece is the head of the request."""
         if self._connecting is None:
             self._head = data
-            self._candidates = self._pool.by_load()
+            session = attached_session(data)
+            self._is_attached = session is not None
+            self._candidates = self._pool.by_load() if session is None else self._pool.by_name(session)
             self._connecting = self._loop.create_task(self._connect_home())
         elif self._is_open and not self._reset and not self._held:
             self._relay(data)
@@ -187,7 +192,7 @@ class WebSocketRelay(asyncio.Protocol):
             is_whole = length is not None and at + length <= len(data)
             if length is None or (not is_whole and length <= MAX_INSPECTED_BYTES):
                 data, self._incomplete = data[:at], data[at:]
-            elif is_whole and continues_episode(data[at : at + length]):
+            elif is_whole and not self._is_attached and continues_episode(data[at : at + length]):
                 data, self._held = data[:at], bytearray(data[at:])
             else:
                 self._unanswered += ends_message(data[at])
