@@ -275,6 +275,20 @@ async def test_the_services_are_those_of_one_gateway(workers: Enterprise, url: s
         assert await several.services() == await one.services() == ["approvalflow", "datahub", "ticketdesk"]
 
 
+def test_a_socket_stays_with_its_episode_if_another_worker_rejects_the_fork(
+    workers: Enterprise, http: requests.Session
+) -> None:
+    snapshots = _snapshots_of_both_workers(workers.url, http, "rejecting")
+    with connect(_socket_url(workers.url), proxy=None) as socket:
+        assert _exchange(socket, {"type": "reset", "data": {"seed": 1}})["type"] == "observation"
+        state = _exchange(socket, {"type": "state"})
+        for episode_id, snapshot in snapshots.items():
+            fork = {"injected_state": {"snapshot": snapshot}, "episode_id": episode_id}
+            refused = _exchange(socket, {"type": "reset", "data": fork})
+            assert refused["data"]["message"].startswith("episode-exists")
+            assert _exchange(socket, {"type": "state"}) == state
+
+
 def test_snapshots_of_all_workers_are_listed_and_forked(workers: Enterprise, http: requests.Session) -> None:
     made = []
     for seed in range(2):

@@ -18,6 +18,7 @@ from companyos_gateway.workers.frames import (
     continues_episode,
     frame_length,
     header_length,
+    reports_error,
     reports_unknown,
 )
 from companyos_gateway.workers.pool import WorkerPool
@@ -26,6 +27,8 @@ from companyos_gateway.workers.websocket_relay import POOL_STATE, WebSocketRelay
 HEAD = b"GET /ws HTTP/1.1\r\nHost: here\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n"
 SWITCHING = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
 UNKNOWN = b'{"type":"error","data":{"message":"unknown-episode: No.","code":"EXECUTION_ERROR"}}'
+CONFLICT = b'{"type":"error","data":{"message":"episode-exists: It is live.","code":"EXECUTION_ERROR"}}'
+FORK = b'{"type": "reset", "data": {"injected_state": {"snapshot": "s"}}}'
 RESUME = b'{"type": "reset", "data": {"resume": "token"}}'
 STEP = b'{"type": "step", "data": {"tool_name": "get_ticket"}}'
 STATE = b'{"type": "state"}'
@@ -235,6 +238,20 @@ async def test_a_name_that_no_worker_knows_is_rejected_by_the_first_which_contin
     assert ("2", _sent(STEP)) not in seen
 
 
+async def test_a_fork_that_another_worker_rejects_leaves_the_connection_where_it_is(tmp_path: Path) -> None:
+    seen: list[tuple[str, bytes]] = []
+    workers = [_answering(answer, seen, name) for name, answer in (("1", UNKNOWN), ("2", CONFLICT), ("3", CONFLICT))]
+    async with _relayed(tmp_path, *workers) as (pool, reader, writer):
+        writer.write(HEAD)
+        await _read_head(reader)
+        writer.write(_sent(FORK) + _sent(STEP))
+        expected = PING + _frame(CONFLICT) + PING + _frame(UNKNOWN)
+        assert await asyncio.wait_for(reader.readexactly(len(expected)), 5) == expected
+        await _wait_for_websockets(pool, [1, 0, 0])
+    messages = [(name, data) for name, data in seen if not data.startswith(b"GET")]
+    assert messages == [("1", _sent(FORK)), ("2", _sent(FORK)), ("1", _sent(STEP))]
+
+
 async def test_a_client_that_disconnects_during_a_reset_leaves_no_connection(tmp_path: Path) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _read_head(reader)
@@ -338,7 +355,7 @@ def test_messages_are_counted_in_pieces_of_any_size(size: int) -> None:
     ("message", "expected"),
     [
         (RESUME, True),
-        (b'{"type":"reset","data":{"injected_state":{"snapshot":"s"}}}', True),
+        (FORK, True),
         (b'{"type":"reset","data":{"seed":1,"resume":null}}', False),
         (STEP, False),
         (b'{"type":"step","data":{"text":"reset, resume"}}', False),
@@ -348,6 +365,12 @@ def test_messages_are_counted_in_pieces_of_any_size(size: int) -> None:
 def test_a_reset_that_continues_something_is_recognized(message: bytes, expected: bool) -> None:
     assert continues_episode(_sent(message)) is expected
     assert not continues_episode(_frame(message))
+
+
+def test_every_error_of_a_worker_is_recognized() -> None:
+    assert reports_error(_frame(UNKNOWN))
+    assert reports_error(_frame(CONFLICT))
+    assert not reports_error(_frame(b'{"type":"observation","data":{"type":"error"}}'))
 
 
 def test_only_an_unknown_name_error_is_recognized_as_one() -> None:

@@ -18,6 +18,7 @@ _LENGTH_BYTES = {126: 2, 127: 8}
 
 _FINAL, _CONTROL = 0x80, 0x08
 _UNKNOWN = re.compile(rb'\{"type":"error","data":\{"message":"(?:unknown-episode|unknown-snapshot):')
+_ERROR = re.compile(rb'\{"type":"error",')
 _CONTINUES = re.compile(rb'"resume"\s*:\s*"|"injected_state"\s*:\s*\{')
 
 
@@ -83,9 +84,7 @@ def continues_episode(frame: bytes) -> bool:
     header = header_length(frame)
     if header is None or frame[0] != TEXT_FRAME or len(frame) > MAX_INSPECTED_BYTES or not frame[1] & _MASKED:
         return False
-    payload, key = frame[header:], frame[header - 4 : header]
-    mask = (key * (len(payload) // 4 + 1))[: len(payload)]
-    text = (int.from_bytes(payload, "little") ^ int.from_bytes(mask, "little")).to_bytes(len(payload), "little")
+    text = _unmasked(frame, header)
     return b'"reset"' in text and _CONTINUES.search(text) is not None
 
 
@@ -93,3 +92,16 @@ def reports_unknown(frame: bytes | bytearray) -> bool:
     """Return whether a worker's frame is the error for an episode or a snapshot that it does not know."""
     header = header_length(frame)
     return header is not None and frame[0] == TEXT_FRAME and _UNKNOWN.match(frame, header) is not None
+
+
+def reports_error(frame: bytes | bytearray) -> bool:
+    """Return whether a worker's frame is an error."""
+    header = header_length(frame)
+    return header is not None and frame[0] == TEXT_FRAME and _ERROR.match(frame, header) is not None
+
+
+def _unmasked(frame: bytes, header: int) -> bytes:
+    """Return the payload of a masked frame, whose key is at the end of its header."""
+    payload, key = frame[header:], frame[header - 4 : header]
+    mask = (key * (len(payload) // 4 + 1))[: len(payload)]
+    return (int.from_bytes(payload, "little") ^ int.from_bytes(mask, "little")).to_bytes(len(payload), "little")

@@ -26,6 +26,7 @@ from companyos_gateway.workers.frames import (
     ends_message,
     frame_length,
     is_control,
+    reports_error,
     reports_unknown,
 )
 
@@ -163,15 +164,26 @@ class WebSocketRelay(asyncio.Protocol):
             del side.answer[:length]
         else:
             return
-        if not reports_unknown(side.answer):
-            self._settle(side)
-        elif side is self._home:
+        self._decide(side)
+
+    def _decide(self, side: _WorkerSide) -> None:
+        """Process a worker's response to a reset. If it is an error, the client's own worker continues to serve it."""
+        if side is self._home:
+            if not reports_unknown(side.answer):
+                self._settle(side)
+                return
             self._refusal = bytes(side.answer)
             self._candidates = [worker for worker in self._pool.by_load() if worker is not side.worker]
             self._is_unreachable = False
             self._try_next(None)
-        else:
+        elif reports_unknown(side.answer):
             self._try_next(side)
+        elif reports_error(side.answer):
+            self._refusal, self._is_unreachable = bytes(side.answer), False
+            self._candidates.clear()
+            self._try_next(side)
+        else:
+            self._settle(side)
 
     def lost(self, side: _WorkerSide) -> None:
         """Close the client's side if its worker closes; try the next worker if another one closes during a reset."""
