@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from companyos.cli import submit
 from companyos.cli.connection import Server
+from companyos.cli.eval_runs import select_tasks as published
 from companyos.cli.main import app
+from companyos.contract import TaskInfo
 from companyos.enterprise import Enterprise
 from companyos.leaderboard.archive import pack
 from companyos.leaderboard.tracks import TRACKS, Track
@@ -158,6 +160,18 @@ def test_a_valid_submission_is_rescored_and_replayed(honest: Path, tmp_path: Pat
     code, message = check(run)
     assert code == 0, message
     assert "3 episodes judged again from signed evidence and replayed, all equal" in message
+
+
+def test_tasks_of_installed_packages_are_rejected(
+    honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def select_tasks(*arguments: Any) -> list[TaskInfo]:
+        return [one.model_copy(update={"version": f"{one.version}+2.1.c06efe36"}) for one in published(*arguments)]
+
+    monkeypatch.setattr(submit, "select_tasks", select_tasks)
+    code, message = check(shutil.copytree(honest, tmp_path / "run"))
+    assert code != 0
+    assert "uninstall the packages" in " ".join(message.split())
 
 
 def test_a_submission_without_evidence_is_replayed(honest: Path, tmp_path: Path) -> None:

@@ -39,6 +39,12 @@ class StepsError(ValueError):
 
 def check_run(folder: Path, card: Card, tasks: Sequence[TaskInfo], lines: Sequence[RecordLine]) -> Iterator[str]:
     """Yield the faults of an unpacked run, given the tasks of its track and the lines of its `episodes.jsonl`."""
+    if added := sorted({task.version for task in tasks if "+" in task.version}):
+        yield (
+            f"{EPISODES}: tasks must be the published ones, but the server's task set {', '.join(added)} has those of "
+            "installed packages; uninstall the packages, and play the published tasks again"
+        )
+        return
     known, trials = {task.id: task for task in tasks}, range(1, TRACKS[card.track].trials + 1)
     policy = next((line.record.policy for line in lines if line.record is not None), "")
     settings, fault = _read_manifest(folder, policy)
