@@ -91,6 +91,15 @@ async def test_an_invalid_action_is_rejected_before_it_is_sent(tiny_url: str) ->
         assert (await env.state()).step_count == 0
 
 
+async def test_a_message_that_is_too_large_is_rejected_and_the_session_continues(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        await env.reset(scenario="tiny", seed=9, chaos=1)
+        with pytest.raises(ApiError, match=r"body-too-large: .* at most 65536 bytes; got 1100") as refusal:
+            await env.call_tool("add", amount=1, note="x" * 1_100_000)
+        assert refusal.value.code == "INVALID_JSON"
+        assert (await env.call_tool("add", amount=1)).observation.result == {"total": 1}
+
+
 def test_the_sync_client_plays_an_episode(tiny_url: str) -> None:
     with CompanyOSEnv(base_url=tiny_url).sync() as env:
         env.reset(scenario="tiny", seed=2, chaos=1)

@@ -138,6 +138,13 @@ async def test_an_exception_of_a_policy_is_reported_and_its_episode_counts(tiny_
     assert played.trouble.startswith(f"the policy raised {type(error).__name__}")
 
 
+async def test_a_call_that_is_too_large_is_an_error_of_the_policy(tiny_url: str) -> None:
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Scripted(ADD_1, ("add", {"note": "x" * 1_100_000})))
+    assert (played.record.outcome, played.record.steps) == (Outcome.FAILED, 2)
+    assert "the policy raised ApiError: body-too-large: " in (played.trouble or "")
+
+
 async def test_a_policy_that_exceeds_its_time_gives_up_after_the_current_step(tiny_url: str) -> None:
     class SlowEnv(CompanyOSEnv):
         async def call_tool(self, name: str, /, **arguments: Any) -> Any:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from threading import Thread
+from typing import Any
 
 import pytest
+from websockets.sync.server import ServerConnection, serve
 
+from companyos.client import ApiError
 from companyos.contract import Outcome
 from companyos.integrations.session import Session
 from companyos.policies import EpisodeOverError
@@ -60,3 +65,35 @@ def test_rejected_and_invalid_calls_are_counted(session: Session) -> None:
     ending = session.end()
     assert (ending.refused, ending.invalid, ending.milestones) == (1, 2, 0)
     assert ending.return_ < -5
+
+
+def test_a_call_that_is_too_large_is_rejected_and_counted_as_invalid(session: Session) -> None:
+    with pytest.raises(ApiError, match="at most 65536 bytes; got 1100"):
+        session.call("wait", {"until": "x" * 1_100_000})
+    assert session.call("wait", {"minutes": 5}).error is None
+    assert session.end().invalid == 1
+
+
+def test_a_call_whose_connection_is_lost_each_time_ends_with_an_error() -> None:
+    with serve(_close_at_steps, "127.0.0.1", 0) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        session = Session(f"http://127.0.0.1:{server.socket.getsockname()[1]}")
+        session.reset(seed=1)
+        with pytest.raises(ConnectionError, match="The connection was lost in each of 5 attempts to call 'wait'"):
+            session.call("wait", {"minutes": 10})
+        session.close()
+        server.shutdown()
+
+
+def _close_at_steps(connection: ServerConnection) -> None:
+    now = "2026-11-20T09:30:00Z"
+    brief = {"brief": "Wait.", "company": "Tiny", "acting_as": "E-1", "now": now, "steps_left": 20}
+    data: dict[str, dict[str, Any]] = {
+        "reset": {"observation": brief, "reward": None, "done": False},
+        "state": {"episode_id": "tiny", "token": "token", "now": now, "step_count": 0},
+    }
+    for text in connection:
+        kind = json.loads(text)["type"]
+        if kind == "step":
+            return
+        connection.send(json.dumps({"type": "observation" if kind == "reset" else kind, "data": data.get(kind)}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from contextlib import suppress
@@ -15,7 +16,7 @@ preload_openenv()  # must come before imports of OpenEnv: a client does not need
 from openenv.core.client_types import StepResult  # noqa: E402
 from openenv.core.env_client import EnvClient  # noqa: E402
 from openenv.core.env_server.mcp_types import ListToolsObservation  # noqa: E402
-from openenv.core.env_server.types import Observation  # noqa: E402
+from openenv.core.env_server.types import Observation, WSErrorCode  # noqa: E402
 from pydantic import BaseModel  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.protocol import State  # noqa: E402
@@ -37,6 +38,7 @@ from companyos.errors import ApiError  # noqa: E402
 from companyos.options import RESUME_WITHIN_S, Action, ConnectionOptions, ResetArguments  # noqa: E402
 from companyos.sync import CompanyOSSyncEnv  # noqa: E402
 from companyos.trainer import Trainer, bearer, error_from_response  # noqa: E402
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES  # noqa: E402
 
 __all__ = [
     "Action",
@@ -268,6 +270,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         return self._call_lock
 
     async def _exchange(self, message: dict[str, Any]) -> dict[str, Any]:
+        _check_size(message)
         if self._episode_id is not None and message.get("type") != "reset" and not self._is_connected():
             raise ConnectionError("The connection to the episode was lost; call resume() to continue it.")
         try:
@@ -300,6 +303,14 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     def _parse_state(self, payload: dict[str, Any]) -> CompanyOSState:
         return self._remember(CompanyOSState.model_validate(payload))
+
+
+def _check_size(message: dict[str, Any]) -> None:
+    """Raise the server's error for a message beyond its limit: it closes the connection to one that is much larger."""
+    size = len(json.dumps(message))
+    if size > MAX_BODY_BYTES:
+        text = f"body-too-large: The message must have at most {MAX_BODY_BYTES} bytes; got {size}."
+        raise ApiError(text, WSErrorCode.INVALID_JSON)
 
 
 def _observation_class(fields: dict[str, Any]) -> type[Observation]:

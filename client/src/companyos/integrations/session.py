@@ -18,6 +18,7 @@ from companyos.runner.episode import GIVE_UP, UNREADABLE_CODES, step_view
 
 RECONNECT_WITHIN_S = 30.0
 _PAUSE_S = 0.5
+_CALL_ATTEMPTS = 5
 _CONNECTION_ERRORS = (OSError, TimeoutError, WebSocketException)
 """Exceptions of a call that are caused by the connection."""
 
@@ -45,8 +46,9 @@ class Ending:
 class Session:
     """Plays episodes on a server.
 
-    Raises ApiError, and ConnectionError if the server is unreachable for `within_s` seconds. If the response to a call
-    is lost, the session reconnects and repeats the call only if the server did not execute it.
+    Raises ApiError, and ConnectionError if the server is unreachable for `within_s` seconds or a call loses every
+    connection. If the response to a call is lost, the session reconnects and repeats the call only if the server did
+    not execute it.
     """
 
     def __init__(self, url: str, *, token: str | None = None, within_s: float = RECONNECT_WITHIN_S) -> None:
@@ -131,13 +133,14 @@ class Session:
             self._env.close()
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> StepResult[Any]:
-        while True:
+        for _ in range(_CALL_ATTEMPTS):
             try:
                 return self._env.call_tool(tool, **arguments)
             except _CONNECTION_ERRORS:
                 last = self._env.resume(within_s=self._within_s)
                 if self._env.state().step_count > len(self._views):
                     return last
+        raise ConnectionError(f"The connection was lost in each of {_CALL_ATTEMPTS} attempts to call {tool!r}.")
 
     def _fetch_state(self) -> CompanyOSState:
         """Return the state of the episode; reconnect if the connection is lost."""
