@@ -78,6 +78,16 @@ async def test_if_one_fork_cannot_connect_all_forks_are_dropped(guarded: Secured
             assert (await fork.state()).step_count == kept.step
 
 
+async def test_a_fork_that_cannot_be_dropped_does_not_keep_the_others(guarded: SecuredEnterprise) -> None:
+    async with an_env(guarded) as env, Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
+        await begin(env)
+        before = {episode.episode_id for episode in await trainer.episodes()}
+        opened = [fork.episode_id for fork in await env._open(await env.snapshot(), 2)]
+        await trainer.drop(opened[0])
+        await env._drop(opened)
+        assert {episode.episode_id for episode in await trainer.episodes()} == before
+
+
 async def test_another_episode_can_start_from_a_snapshot(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env:
         key = await begin(env)

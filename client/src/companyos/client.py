@@ -202,8 +202,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
 
     async def _drop(self, episodes: list[str]) -> None:
         """Drop abandoned episodes; the server itself drops idle ones after a timeout."""
-        with suppress(ConnectionError, TimeoutError, ApiError):
-            for episode_id in episodes:
+        for episode_id in episodes:
+            with suppress(ConnectionError, TimeoutError, ApiError):
                 await self._trainer_client().drop(episode_id)
 
     def _require_episode_id(self) -> str:
