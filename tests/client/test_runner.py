@@ -138,6 +138,22 @@ async def test_an_exception_of_a_policy_is_reported_and_its_episode_counts(tiny_
     assert played.trouble.startswith(f"the policy raised {type(error).__name__}")
 
 
+async def test_errors_and_messages_of_a_policy_are_stored_with_unusual_characters(
+    tiny_url: str, tmp_path: Path
+) -> None:
+    class TalkingPolicy(Scripted):
+        def __init__(self) -> None:
+            super().__init__(ADD_1, error=ValueError("a\ud83d\u2028b"))
+            self.usage, self.settings = None, dict[str, Any]()
+            self.transcript = [{"kind": "message", "message": {"content": "c\ud83d\u2028d"}}]
+
+    [played] = await play_all(tiny_url, [a_plan()], out=tmp_path, make_policy=lambda _: TalkingPolicy())
+    assert (played.trouble or "").startswith("the policy raised ValueError: a?\u2028b (")
+    assert read_records(tmp_path) == [played.record]
+    (message,) = (tmp_path / "messages").glob("*.jsonl")
+    assert json.loads(message.read_bytes()) == {"kind": "message", "message": {"content": "c?\u2028d"}}
+
+
 async def test_a_call_that_is_too_large_is_an_error_of_the_policy(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, ("add", {"note": "x" * 1_100_000})))

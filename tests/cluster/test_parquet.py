@@ -22,7 +22,7 @@ def _played(plan: EpisodePlan) -> PlayedEpisode:
     line = StepLine(
         step=1,
         tool="finish",
-        arguments={"outcome": "done"},
+        arguments={"outcome": "done", "summary": "a\u2028b"},
         result=None,
         error=None,
         reward=1.0,

@@ -15,7 +15,13 @@ import torch
 
 from companyos.integrations.trl import CompanyOSSpec
 from companyos.integrations.trl.curves import PANELS, draw_curves, read_curve
-from companyos.integrations.trl.demonstrations import Conversation, demonstrate, essential_turns
+from companyos.integrations.trl.demonstrations import (
+    Conversation,
+    demonstrate,
+    essential_turns,
+    read_conversations,
+    write_conversations,
+)
 from companyos.integrations.trl.language import ShortNames
 from companyos.integrations.trl.models import TINY, load
 from companyos.integrations.trl.rollouts import play
@@ -46,6 +52,14 @@ def test_demonstrations_of_the_oracle_contain_the_required_calls_in_short_names(
         (form,) = (message["content"] for message in one.messages if message.get("name") == FORM)
         (request,) = (call["arguments"] for call in calls if call["name"] == "approvalflow_submit_approval")
         assert list(request["fields"]) == json.loads(form)["fields"]
+
+
+def test_conversations_and_curves_with_line_separators_are_read_as_written(tmp_path: Path) -> None:
+    shown = [Conversation({"seed": 1}, [{"role": "user", "content": "a\u2028b\x85c"}])]
+    write_conversations(tmp_path / "shown.jsonl", shown)
+    assert read_conversations(tmp_path / "shown.jsonl") == shown
+    (tmp_path / METRICS).write_text('{"reward": 1.0, "step": 2, "note": "a\u2028b"}\n', encoding="utf-8")
+    assert read_curve(tmp_path / METRICS) == [{"reward": 1.0, "step": 2}]
 
 
 def test_two_steps_of_grpo_change_the_weights_and_record_the_training_stages(

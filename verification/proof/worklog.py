@@ -105,9 +105,9 @@ class WorkLog:
 
     def _read(self, path: Path) -> None:
         """Read the file; truncate an incomplete last line."""
-        whole, _, rest = path.read_text(encoding="utf-8").rpartition("\n")
+        whole, _, rest = path.read_bytes().rpartition(b"\n")
         if rest:
-            path.write_text(f"{whole}\n" if whole else "", encoding="utf-8")
+            path.write_bytes(whole + b"\n" if whole else b"")
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 entry = json.loads(line)

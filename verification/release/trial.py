@@ -149,7 +149,7 @@ def _rescore(server: CleanEnvironment) -> str:
 def _evaluate(environment: CleanEnvironment, *options: str, out: str = "run", solved: bool = True) -> str:
     """Evaluate a policy and return how many episodes it solved; with `solved`, all must be. Raises CommandError."""
     environment.run("companyos", "eval", *options, "--out", out)
-    lines = (environment.work / out / "episodes.jsonl").read_text().splitlines()
+    lines = (environment.work / out / "episodes.jsonl").read_bytes().splitlines()
     records = [json.loads(line) for line in lines]
     failed = [f"{one['scenario']} seed {one['seed']}: {one['outcome']}" for one in records if not one["success"]]
     if not records or any(one["trouble"] for one in records) or (solved and failed):

@@ -83,7 +83,7 @@ def play_baselines(plan: Plan, *, url: str | None = None) -> EarlyStop | None:
 
 def sessions(folder: Path) -> list[Session]:
     """Return the sessions of a folder."""
-    return [Session(**json.loads(line)) for line in (folder / SESSIONS).read_text(encoding="utf-8").splitlines()]
+    return [Session(**json.loads(line)) for line in (folder / SESSIONS).read_bytes().splitlines()]
 
 
 def _tasks(server: Server) -> list[TaskInfo]:

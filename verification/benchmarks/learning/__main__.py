@@ -49,7 +49,7 @@ def main() -> None:
             before, after = figures["before"], figures["after"]
             print(f"seed {seed}: {before['mean_return']:+.2f} -> {after['mean_return']:+.2f}", flush=True)
     if [result["seed"] for result in results] == list(SEEDS):
-        write_page(results, len(shown.read_text(encoding="utf-8").splitlines()), options.page)
+        write_page(results, len(shown.read_bytes().splitlines()), options.page)
         print(f"written: {options.page / 'learning.md'}")
 
 

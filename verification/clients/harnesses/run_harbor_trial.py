@@ -39,7 +39,7 @@ with tempfile.TemporaryDirectory() as out:
     run_command(*export, *TASK_OPTIONS, "--out", str(here / "tasks"))
     run_command(os.environ["COMPANYOS"], "eval", "--policy", "oracle", *TASK_OPTIONS, "--out", str(here / "played"))
     (trajectory,) = (here / "played" / "trajectories").iterdir()
-    calls = [json.loads(line) for line in trajectory.read_text().splitlines()]
+    calls = [json.loads(line) for line in trajectory.read_bytes().splitlines()]
     (task,) = (path.parent for path in (here / "tasks").glob("*/task.toml"))
     (task / "solution").mkdir()
     (task / "solution" / "solve.sh").write_text(

@@ -91,7 +91,7 @@ with tempfile.TemporaryDirectory() as out:
     command = [os.environ["COMPANYOS"], "tasks", "export", "--format", "nemo-gym", "--split", "test"]
     subprocess.run([*command, "-n", str(TASKS), "--out", out, "--url", URL], capture_output=True, check=True)
     written = Path(out) / "test.jsonl"
-    rows = [json.loads(line) for line in written.read_text().splitlines()]
+    rows = [json.loads(line) for line in written.read_bytes().splitlines()]
     assert len(rows) == TASKS
     dataset = DatasetConfig(name="test", type="example", jsonl_fpath=str(written))
     state = TrainDataProcessor()._validate_samples_and_aggregate_metrics_single_dataset(dataset)

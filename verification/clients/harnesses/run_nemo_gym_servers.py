@@ -114,7 +114,7 @@ with tempfile.TemporaryDirectory() as out:
             sys.exit(completed.stdout[-2000:] + completed.stderr[-2000:])
     finally:
         stop(servers)
-    played = [json.loads(line) for line in (here / "played.jsonl").read_text().splitlines()]
+    played = [json.loads(line) for line in (here / "played.jsonl").read_bytes().splitlines()]
 assert len(played) == TASKS, len(played)
 for episode in played:
     assert episode["steps"] == len(CALLS), episode["steps"]

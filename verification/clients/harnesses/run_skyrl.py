@@ -25,7 +25,7 @@ from skyrl_environment import write_rows  # noqa: E402
 with tempfile.TemporaryDirectory() as out:
     file = Path(out) / "test.jsonl"
     count = write_rows(URL, "test", file)
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = [json.loads(line) for line in file.read_bytes().splitlines()]
 assert len(rows) == count > 0
 skyrl_gym.register(id="companyos", entry_point="skyrl_environment:CompanyOSText")
 

@@ -74,7 +74,7 @@ def evaluate(limits):
         if completed.returncode:
             sys.exit(completed.stdout[-2000:] + completed.stderr[-2000:])
         (traces,) = Path(out).rglob("traces.jsonl")
-        episodes = [json.loads(line) for line in traces.read_text().splitlines()]
+        episodes = [json.loads(line) for line in traces.read_bytes().splitlines()]
     assert len(episodes) == TASKS, len(episodes)
     assert all(episode["ok"] for episode in episodes), [episode["errors"] for episode in episodes]
     return [episode["traces"][0] for episode in episodes]

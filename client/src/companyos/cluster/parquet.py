@@ -35,7 +35,7 @@ class TrajectoryTable:
         if self._nodes is None:
             self._nodes = _read_nodes(self._path) if self._kept else {}
             for record in self._kept:
-                lines = (self._path.parent / f"{name_of(record)}.jsonl").read_text(encoding="utf-8").splitlines()
+                lines = (self._path.parent / f"{name_of(record)}.jsonl").read_bytes().splitlines()
                 self._add(record, [StepLine(**json.loads(line)) for line in lines], self._nodes.get(record.digest))
         self._add(played.record, played.steps, node)
 

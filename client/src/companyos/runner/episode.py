@@ -33,6 +33,7 @@ from companyos.policies import (
     StepView,
     TaskView,
 )
+from companyos.policies.llm.calls import sanitize_json
 from companyos.runner.run_reader import name_of
 from companyos_shared.streams import Stream, digest
 
@@ -179,7 +180,7 @@ async def play_episode(
 
 def _with_usage(played: PlayedEpisode, policy: ReportsUsage) -> PlayedEpisode:
     record = played.record.model_copy(update={"usage": policy.usage})
-    return replace(played, record=record, messages=tuple(policy.transcript))
+    return replace(played, record=record, messages=tuple(sanitize_json(policy.transcript)))
 
 
 async def _start(env: CompanyOSEnv, plan: EpisodePlan, log: _EpisodeLog) -> TaskView:
@@ -343,7 +344,7 @@ def _make_episode(
             "digest": digest(log.observations),
             "task_id": plan.task_id,
             "task_set": state.task_set if state is not None else None,
-            "trouble": trouble,
+            "trouble": sanitize_json(trouble),
             "trial": plan.trial,
         }
     )

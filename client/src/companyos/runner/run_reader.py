@@ -84,7 +84,7 @@ def name_of(episode: EpisodeKey) -> str:
 
 def read_records(folder: Path) -> list[EpisodeRecord]:
     """Return the records of a run's `episodes.jsonl`."""
-    lines = (folder / EPISODES).read_text(encoding="utf-8").splitlines()
+    lines = (folder / EPISODES).read_bytes().splitlines()
     return [EpisodeRecord.model_validate_json(line) for line in lines]
 
 

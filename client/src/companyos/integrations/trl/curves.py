@@ -40,7 +40,7 @@ PANELS = (
 
 def read_curve(file: Path) -> list[dict[str, float]]:
     """Return the metrics of each training step from a log: reward, stages of learning, entropy in nats."""
-    lines = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    lines = (json.loads(line) for line in file.read_bytes().splitlines())
     named = {panel.figure for panel in PANELS} | {"step", "stages/steps", "entropy"}
     return [{name: line[name] for name in sorted(named & set(line))} for line in lines if "reward" in line]
 

@@ -137,7 +137,7 @@ def write_conversations(file: Path, shown: Iterable[Conversation]) -> None:
 
 def read_conversations(file: Path) -> list[Conversation]:
     """Read the output of `write_conversations`."""
-    return [Conversation(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [Conversation(**json.loads(line)) for line in file.read_bytes().splitlines()]
 
 
 def _play(environment: CompanyOSEnvironment, row: Row, policy: Policy) -> Demonstration:
