@@ -112,8 +112,11 @@ def test_the_seed_selects_a_task_of_the_split(trainer: HttpTrainer) -> None:
     assert chosen[0] == chosen[2] == {"task_id": tasks[0], "toolset": "task"} != chosen[1]
     assert seeded_options(trainer, {"task_id": tasks[2]}, 5) == {"task_id": tasks[2]}
     assert seeded_options(trainer, {"scenario": "expense_report"}, 5) == {"scenario": "expense_report", "seed": 5}
-    with pytest.raises(ValueError, match="split validation has no task with scenario=nope"):
+    with pytest.raises(ApiError, match="named 'nope'"):
         trainer.tasks("validation", scenario="nope")
+    with pytest.raises(ValueError, match="split validation has no task with scenario=shift-day and chaos=7"):
+        trainer.tasks("validation", scenario="shift-day", chaos=7)
+    assert trainer.tasks("validation", scenario="shift-day", chaos=0)[0] == "validation.shift-day.0.00"
 
 
 def test_the_errors_name_the_server_and_the_option(trainer: HttpTrainer) -> None:

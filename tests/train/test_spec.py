@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from transformers.utils import get_json_schema
 
+from companyos.errors import ApiError
 from companyos.integrations.trl import CompanyOSSpec
 from companyos.policies import EpisodeOverError
 
@@ -94,3 +96,33 @@ def test_a_reset_lists_tools_with_changed_descriptions(url: str) -> None:
 def test_seeds_require_a_scenario_and_a_level() -> None:
     with pytest.raises(ValueError, match="seeds require scenario and chaos"):
         CompanyOSSpec(seeds=range(3))
+
+
+@pytest.mark.parametrize("scenario", ["shift-day", "vendor_onboarding-large"])
+def test_shifts_and_larger_companies_have_tasks_in_a_split(url: str, scenario: str) -> None:
+    with CompanyOSSpec(url, "train", (0, 2), scenario=(scenario, SCENARIO), count=1) as spec:
+        rows = [row["task_id"] for row in spec._split_rows()]
+    assert rows == [f"train.{name}.{level}.00" for level in (0, 2) for name in sorted((scenario, SCENARIO))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"split": "trian"}, "split must be one of train, validation, test; got 'trian'"),
+        ({"toolset": "x"}, "toolset must be one of all, task; got 'x'"),
+        ({"reward_scale": "x"}, "reward_scale must be one of original, unit; got 'x'"),
+        ({"count": 0}, "count must be at least 1; got 0"),
+        ({"chaos": 0, "scenario": SCENARIO, "seeds": []}, "seeds must not be empty"),
+    ],
+)
+def test_an_argument_that_is_not_accepted_is_named_with_its_value(arguments: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        CompanyOSSpec(**arguments)
+
+
+def test_an_unknown_scenario_or_level_of_a_split_is_named(url: str) -> None:
+    with CompanyOSSpec(url, "train", scenario="nope") as spec, pytest.raises(ApiError, match="named 'nope'"):
+        len(spec.rows)
+    text = "chaos must be among 0, 1, 2, 3, 4, the levels of train.bug_escalation; got 7"
+    with CompanyOSSpec(url, "train", (0, 7), scenario=SCENARIO) as spec, pytest.raises(ValueError, match=text):
+        len(spec.rows)

@@ -54,9 +54,9 @@ class HttpTrainer:
 
     def tasks(self, split: str, *, scenario: str | None = None, chaos: int | None = None) -> list[str]:
         """Return the ids of a split's tasks, of one scenario or level if given. Raises ValueError if there are none."""
-        body = self.request("POST", f"/{ENVIRONMENT}/task_range", {"split": split})
-        tasks = _TASKS.validate_json(body)["tasks"]
-        ids = [task.id for task in tasks if scenario in (None, task.scenario) and chaos in (None, task.chaos)]
+        name = split if scenario is None else f"{split}.{scenario}"
+        body = self.request("POST", f"/{ENVIRONMENT}/task_range", {"split": name})
+        ids = [task.id for task in _TASKS.validate_json(body)["tasks"] if chaos in (None, task.chaos)]
         if not ids:
             raise ValueError(f"split {split} has no task with scenario={scenario} and chaos={chaos}")
         return ids

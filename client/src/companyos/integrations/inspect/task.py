@@ -165,12 +165,8 @@ def tasks(
     """
     enterprise = EnterpriseConnection(url)
     with CompanyOSEnv(base_url=enterprise.url, token=token).sync() as env:
-        listed = env.list_tasks(split)
-    selected = [
-        listed_task
-        for listed_task in listed
-        if scenario in (None, listed_task.scenario) and chaos in (None, listed_task.chaos)
-    ][:count]
+        listed = env.list_tasks(split if scenario is None else f"{split}.{scenario}")
+    selected = [listed_task for listed_task in listed if chaos in (None, listed_task.chaos)][:count]
     if not selected:
         raise ValueError("no tasks match; `companyos tasks` lists them")
     return Task(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import MAX_SEED, RewardScale, Split, Toolset, ToolSpec
@@ -31,6 +32,7 @@ _SAMPLED_SEEDS = 8
 
 Row = dict[str, Any]
 EnvironmentFactory = type[CompanyOSEnvironment]
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class CompanyOSSpec:
@@ -39,8 +41,8 @@ class CompanyOSSpec:
     The episodes are the tasks of a `split`, or those of `seeds` in one or more scenarios; `scenario` and `chaos` filter
     them, `count` limits them per scenario and level. They are sorted by level, so that a trainer without shuffling
     follows a curriculum. Without a URL a local server is started; it is stopped by `close`, at the end of the `with`
-    block or of the process. `language` is the text format of the model. Raises ApiError, and ConnectionError if the
-    server is unreachable for `within_s` seconds.
+    block or of the process. `language` is the text format of the model. Raises ValueError for an invalid argument,
+    ApiError, and ConnectionError if the server is unreachable for `within_s` seconds.
     """
 
     def __init__(
@@ -61,13 +63,13 @@ class CompanyOSSpec:
         within_s: float = RECONNECT_WITHIN_S,
     ) -> None:
         self._enterprise = EnterpriseConnection(url)
-        self._split = Split(split)
+        self._split = _choice(Split, "split", split)
         self._levels = _as_list(chaos)
         self._scenarios = _as_list(scenario)
         self._seeds = None if seeds is None else list(seeds)
         self._count = count
-        self._toolset = Toolset(toolset)
-        self._scale = RewardScale(reward_scale)
+        self._toolset = _choice(Toolset, "toolset", toolset)
+        self._scale = _choice(RewardScale, "reward_scale", reward_scale)
         self._options: ResetArguments = {
             "toolset": self._toolset.value,
             "completion": completion,
@@ -80,6 +82,10 @@ class CompanyOSSpec:
         self._sessions: list[Session] = []
         if seeds is not None and (self._levels is None or self._scenarios is None):
             raise ValueError("seeds require scenario and chaos; a split has its own seeds")
+        if self._seeds == []:
+            raise ValueError("seeds must not be empty")
+        if count is not None and count < 1:
+            raise ValueError(f"count must be at least 1; got {count}")
 
     @property
     def url(self) -> str:
@@ -90,8 +96,6 @@ class CompanyOSSpec:
     def rows(self) -> list[Row]:
         """One row per episode, with the reset options of the environment."""
         rows = self._split_rows() if self._seeds is None else self._seed_rows(self._seeds)
-        if not rows:
-            raise ValueError("no episodes match; `companyos tasks` lists the tasks")
         several = isinstance(self.environment_factory, dict)
         return [{**row, "environment": row["scenario"]} for row in rows] if several else rows
 
@@ -160,12 +164,19 @@ class CompanyOSSpec:
         return session
 
     def _split_rows(self) -> list[Row]:
+        split = self._split.value
+        names = [split] if self._scenarios is None else [f"{split}.{scenario}" for scenario in self._scenarios]
         with CompanyOSEnv(base_url=self.url, token=self._token).sync() as env:
-            tasks = env.list_tasks(self._split.value)
+            tasks = [task for name in names for task in env.list_tasks(name)]
+        levels = sorted({task.chaos for task in tasks})
+        if unknown := [level for level in self._levels or () if level not in levels]:
+            raise ValueError(
+                f"chaos must be among {_listed(levels)}, the levels of {_listed(names)}; got {_listed(unknown)}"
+            )
         matching = [
             {"task_id": task.id, "scenario": task.scenario, "chaos": task.chaos}
             for task in tasks
-            if task.scenario in (self._scenarios or (task.scenario,)) and task.chaos in (self._levels or (task.chaos,))
+            if task.chaos in (self._levels or levels)
         ]
         return self._limit_count(sorted(matching, key=lambda row: cast(int, row["chaos"])))
 
@@ -227,3 +238,14 @@ def _as_list(value: Any) -> list[Any] | None:
         return None
     values = [value] if isinstance(value, str | int) else sorted(value)
     return values or None
+
+
+def _choice(choices: type[Choice], name: str, value: str) -> Choice:
+    try:
+        return choices(value)
+    except ValueError:
+        raise ValueError(f"{name} must be one of {_listed(choices)}; got {value!r}") from None
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
