@@ -5,9 +5,8 @@
     eval    evaluation on held-out tasks
 
 On a GPU the model is Qwen 2.5 1.5B, with Unsloth if installed. Without a GPU it is a tiny model created from scratch.
-Output is written to --out, with metrics.jsonl and curves.png. Without --url a local server is started. Install the
-requirements with `pip install 'companyos[server,trl]'`.
-
+Output is written to --out, with metrics.jsonl and curves.png. Without --url a local server is started. In a clone,
+`make train-setup` installs the requirements; elsewhere, `pip install 'companyos[server,trl]'`.
 """
 
 import argparse
@@ -33,17 +32,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("sft", "grpo", "eval"))
     parser.add_argument("--url", help="URL of a running server (default: start a local one)")
-    parser.add_argument("--model", help=f"model name on the Hub, a folder, or `{TINY}`")
-    parser.add_argument("--scenario", nargs="+", default=["bug_escalation"])
+    parser.add_argument("--model", help=f"model name on the Hub, a folder, or `{TINY}` (default: by the GPU)")
     parser.add_argument(
-        "--chaos", nargs="+", type=int, default=[0], help="chaos levels in training order, such as 0 1 2"
+        "--scenario", nargs="+", default=["bug_escalation"], help="scenarios to play (default: bug_escalation)"
     )
-    parser.add_argument("--episodes", type=int, default=100, help="per scenario and level")
-    parser.add_argument("--steps", type=int, default=100, help="training steps")
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--split", help="eval: use the tasks of this split instead of held-out seeds")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("runs/grpo"))
+    parser.add_argument(
+        "--chaos", nargs="+", type=int, default=[0], help="chaos levels in training order, such as 0 1 2 (default: 0)"
+    )
+    parser.add_argument("--episodes", type=int, default=100, help="per scenario and level (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=100, help="training steps (default: %(default)s)")
+    parser.add_argument(
+        "--batch", type=int, default=16, help="rollouts, or at most 8 demonstrations, per step (default: %(default)s)"
+    )
+    parser.add_argument("--split", help="eval: use the tasks of this split (default: held-out seeds)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the training (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("runs/grpo"), help="output folder (default: %(default)s)")
     args = parser.parse_args()
     args.model = args.model or default_model()
     {"sft": sft, "grpo": grpo, "eval": evaluate}[args.what](args)

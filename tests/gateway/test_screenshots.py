@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from companyos.contract import Modality, ResetOptions
+from companyos.extras import install_command
 from companyos_gateway.browser.app_urls import ORIGIN, AppUrls
 from companyos_gateway.browser.browser_session import WindowSession
 from companyos_gateway.browser.chromium_path import find_chromium
-from companyos_gateway.browser.errors import INSTALL, INSTALL_CHROMIUM, ActionRejectedError
+from companyos_gateway.browser.errors import INSTALL_CHROMIUM, ActionRejectedError
 from companyos_gateway.browser.page_actions import check_arguments
 from companyos_gateway.engine.browser_tools import (
     BROWSER_TOOLS,
@@ -55,7 +56,7 @@ async def test_without_the_extra_a_reset_is_rejected_with_the_install_command(
     answer = await gateway.http.post("/reset", json=body)
     assert answer.status_code == 409
     assert answer.json()["code"] == "browser-missing"
-    assert INSTALL in answer.json()["detail"]
+    assert install_command("browser") in answer.json()["detail"]
     assert len(gateway.runtime.engine().store) == 0
 
 

@@ -105,6 +105,18 @@ def example() -> ModuleType:
     return module
 
 
+def test_the_help_of_the_example_describes_every_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train_grpo.py", "--help"])
+    with pytest.raises(SystemExit):
+        example().main()
+    shown = capsys.readouterr().out
+    assert "make train-setup" in shown
+    for option in re.findall(r"^  (--\w.*(?:\n {10,}.*)*)", shown, re.MULTILINE):
+        assert "(default:" in option
+
+
 def test_the_example_trains_on_the_oracle_and_on_returns_and_is_evaluated(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

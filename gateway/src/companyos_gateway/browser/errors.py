@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from companyos.extras import install_command
 from companyos_shared.wire.problem import ProblemBody
 
-INSTALL: Final = 'pip install "companyos[browser]"'
+INSTALL: Final = install_command("browser")
 INSTALL_CHROMIUM: Final = "playwright install --with-deps chromium"
 
 NO_PLAYWRIGHT: Final = f"Playwright is not installed. Run `{INSTALL}`."
