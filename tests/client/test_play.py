@@ -71,11 +71,36 @@ def test_the_run_opens_in_the_viewer(tiny_url: str, tmp_path: Path) -> None:
     assert '"amount": 3' in shown.output
 
 
-def test_the_prompt_for_an_argument_repeats_until_the_value_is_valid(tiny_url: str, tmp_path: Path) -> None:
-    reported = played(tiny_url, tmp_path, "add", "", "many", "3")
-    assert "this argument is required" in reported
-    assert "must be a whole number; got 'many'" in reported
+def test_without_a_terminal_an_incomplete_line_is_an_error_and_no_step(tiny_url: str, tmp_path: Path) -> None:
+    reported = played(tiny_url, tmp_path, "add", "2", "add ?", "add 3")
+    assert "'2' matches no tool" in reported
+    assert "add needs amount; without a terminal, nothing is prompted for" in reported
+    assert "add ? prompts for the arguments, which needs a terminal" in reported
     assert "success after 1 step," in reported
+
+
+def test_a_prompt_at_a_terminal_repeats_until_the_value_is_valid_and_can_be_cancelled(
+    tiny_url: str, tmp_path: Path
+) -> None:
+    request = ["play", "--scenario", "tiny", "--seed", "3", "--url", tiny_url, "--out", str(tmp_path)]
+    terminal = Terminal(sys.executable, "-m", "companyos", *request)
+    try:
+        for keys, answer in [("", "not called: amount is required"), ("\x04", "not called"), ("many", "got 'many'")]:
+            terminal.wait_for("> ")
+            terminal.type("add\r")
+            terminal.wait_for("Enter cancels the call")
+            terminal.wait_for("amount: ")
+            terminal.type(keys if keys == "\x04" else f"{keys}\r")
+            terminal.wait_for(answer)
+        terminal.wait_for("amount: ")
+        terminal.type("3\r")
+        terminal.wait_for("companyos view")
+    except BaseException:
+        terminal.process.kill()
+        raise
+    finally:
+        terminal.close()
+    assert [(record.steps, record.success) for record in read_records(tmp_path)] == [(1, True)]
 
 
 def test_the_end_of_the_input_gives_up_the_episode(tiny_url: str, tmp_path: Path) -> None:
@@ -88,12 +113,6 @@ def test_the_end_of_the_input_gives_up_the_episode(tiny_url: str, tmp_path: Path
     assert "too many arguments: '2'" in reported
     assert "/v1/episodes/tiny-3-1/apps" in reported
     assert "failed after 1 step," in reported
-
-
-def test_the_end_of_the_input_at_a_prompt_for_an_argument_gives_up_the_episode(tiny_url: str, tmp_path: Path) -> None:
-    reported = played(tiny_url, tmp_path, "add 1", "add")
-    assert "the episode is abandoned" in reported
-    assert "failed after 2 steps," in reported
 
 
 def test_a_cancelled_episode_is_stored_and_a_rejected_reset_is_reported(tiny_url: str, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ class LineReader:
     """
 
     def __init__(self, completions: CompletionSource) -> None:
-        self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        self.can_prompt = sys.stdin.isatty()
+        self.is_interactive = self.can_prompt and sys.stdout.isatty()
         self._completions = completions
         if self.is_interactive:
             with suppress(ImportError):
@@ -70,9 +71,13 @@ def prompt_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of a call: those of the line, and those entered at prompts.
 
-    Raises the errors of `LineReader.line`. Invalid input is prompted for again.
+    Raises the errors of `LineReader.line`, and InvalidInputError if a required argument is left empty, or is missing
+    without a terminal. Invalid input is prompted for again.
     """
     schema, arguments = tool.input_schema, dict(provided)
+    if not lines.can_prompt:
+        _check_complete(tool, provided, everything=everything)
+        return arguments
     for name in _arguments_to_prompt(schema, provided, everything=everything):
         is_provided, value = _prompt_argument(lines, name, schema)
         if is_provided:
@@ -80,6 +85,19 @@ def prompt_arguments(
         if len(arguments) >= schema.get("maxProperties", len(schema.get("properties", {})) or 1):
             break
     return arguments
+
+
+def _check_complete(tool: ToolSpec, provided: Mapping[str, Any], *, everything: bool) -> None:
+    """Raise InvalidInputError if the call needs a prompt."""
+    schema = tool.input_schema
+    missing = [name for name in schema.get("required", ()) if name not in provided]
+    if everything:
+        raise InvalidInputError(f"{tool.name} ? prompts for the arguments, which needs a terminal")
+    if missing:
+        raise InvalidInputError(f"{tool.name} needs {', '.join(missing)}; without a terminal, nothing is prompted for")
+    if len(provided) < schema.get("minProperties", 0):
+        accepted = ", ".join(schema.get("properties", {}))
+        raise InvalidInputError(f"{tool.name} needs one of {accepted}; without a terminal, nothing is prompted for")
 
 
 def _arguments_to_prompt(schema: Mapping[str, Any], provided: Mapping[str, Any], *, everything: bool) -> Iterator[str]:
@@ -96,21 +114,24 @@ def _arguments_to_prompt(schema: Mapping[str, Any], provided: Mapping[str, Any],
 
 
 def _prompt_argument(lines: LineReader, name: str, schema: Mapping[str, Any]) -> tuple[bool, Any]:
-    """Prompt for one argument until it is valid; an empty line skips an optional argument."""
+    """Prompt for one argument until it is valid; an empty line skips an optional argument.
+
+    Raises InvalidInputError for an empty line instead of a required argument.
+    """
     argument_schema, is_required = schema["properties"][name], name in schema.get("required", ())
     described = f"  [dim]{sanitize(argument_schema['description'])}[/]" if argument_schema.get("description") else ""
     default = f", default {argument_schema['default']}" if "default" in argument_schema else ""
-    needed = "" if is_required else f" [dim]Enter skips it{sanitize(default)}[/]"
+    on_enter = "Enter cancels the call" if is_required else f"Enter skips it{sanitize(default)}"
     OUT.print(
-        f"  [cyan]{name}[/] [dim]{sanitize(describe_type(argument_schema))}[/]{described}{needed}", soft_wrap=True
+        f"  [cyan]{name}[/] [dim]{sanitize(describe_type(argument_schema))}[/]{described} [dim]{on_enter}[/]",
+        soft_wrap=True,
     )
     while True:
         typed = lines.line(f"  {name}: ")
         if not typed.strip():
-            if not is_required:
-                return False, None
-            OUT.print("  [yellow]this argument is required[/]")
-            continue
+            if is_required:
+                raise InvalidInputError(f"not called: {name} is required")
+            return False, None
         try:
             return True, parse_value(argument_schema, typed)
         except InvalidInputError as error:

@@ -49,10 +49,10 @@ class EpisodePages:
 
 
 HELP = """
-  [cyan]NAME[/]                       call a tool; it prompts for the arguments. A part of the name is enough
+  [cyan]NAME[/]                       call a tool; a terminal prompts for its arguments. A part of the name is enough
   [cyan]NAME value name=value[/]      call it with these arguments: [dim]add_comment OPS-7 body="Done."[/]
   [cyan]NAME {"name": value}[/]       call it with JSON
-  [cyan]NAME ?[/]                     prompt for every argument
+  [cyan]NAME ?[/]                     prompt for every argument; Ctrl-D cancels the call
   [cyan]tools[/], [cyan]tools NAME[/]          list the tools, or describe one
   [cyan]brief[/]                      show the task
   [cyan]last[/]                       show the last response as JSON
@@ -143,7 +143,7 @@ class Repl:
         except InvalidInputError as error:
             OUT.print(f"[yellow]{sanitize(str(error))}[/]", soft_wrap=True)
             return None
-        except KeyboardInterrupt:
+        except (EOFError, KeyboardInterrupt):
             OUT.print("\n[dim]not called[/]")
             return None
         return self._take_step(tool.name, arguments)
