@@ -17,7 +17,6 @@ from companyos.cli.connection import (
     TokenOption,
     UrlOption,
     check_seeds,
-    check_split,
     connect_or_start,
     parse_overrides,
 )
@@ -32,7 +31,7 @@ from companyos.cli.eval_runs import (
     with_trials,
 )
 from companyos.cli.results import cache_line, failure_lines, features_table, results_table, scorecard_table, usage_table
-from companyos.cli.tasks import SplitOption, task_parts
+from companyos.cli.tasks import SplitOption, check_split_options, task_parts
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
@@ -327,9 +326,7 @@ def _check_split(split: str | None, seed: int | None, overrides: tuple[tuple[str
     """End the command if --split is unknown or combined with what its tasks set."""
     if split is None:
         return
-    check_split(split)
-    if seed is not None:
-        fail("--split and --seed cannot be combined: a task of a split has its own seed", USAGE_ERROR)
+    check_split_options(split, seed)
     if overrides:
         fail("--split and --override cannot be combined: a task of a split has its own rates", USAGE_ERROR)
 

@@ -54,7 +54,7 @@ def tasks(
             metavar="LEVEL", min=0, max=LARGEST_CHAOS, help=f"Chaos level: {LEVELS}. Default for a scenario: 1."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="With a scenario: first seed.")] = 0,
+    seed: Annotated[int | None, typer.Option(min=0, help="With a scenario: first seed. Default: 0.")] = None,
     count: Annotated[
         int | None,
         typer.Option(
@@ -84,16 +84,14 @@ def tasks(
       [cyan]companyos tasks --split train --json > train.json[/]
       [cyan]companyos tasks export --out tasks[/]                   all, as a dataset
     """
-    check_seeds(seed, count or DEFAULT_BRIEFS)
+    check_seeds(seed or 0, count or DEFAULT_BRIEFS)
     is_task = what is not None and what.count(".") > 1
     if what is not None and is_task:
         task_parts(what)
     if split is not None:
-        check_split(split)
-    elif scenario is not None:
-        fail("--scenario needs --split", USAGE_ERROR)
-    elif chaos is not None and (what is None or is_task):
-        fail("--chaos needs --split or the name of a scenario", USAGE_ERROR)
+        check_split_options(split, seed)
+    else:
+        _check_options(scenario=scenario, chaos=chaos, seed=seed, has_scenario=what is not None and not is_task)
     with report_errors(), connect_or_start(url, token) as server:
         if split is not None:
             if what is not None:
@@ -102,11 +100,28 @@ def tasks(
         elif what is not None and is_task:
             _show_task(server, what, as_json=as_json)
         elif what is not None:
-            _show_briefs(
-                server, what, range(seed, seed + (count or DEFAULT_BRIEFS)), 1 if chaos is None else chaos, as_json
-            )
+            first = seed or 0
+            seeds = range(first, first + (count or DEFAULT_BRIEFS))
+            _show_briefs(server, what, seeds, 1 if chaos is None else chaos, as_json)
         else:
             _show_all(server, as_json=as_json)
+
+
+def check_split_options(split: str, seed: int | None) -> None:
+    """End the command if the split does not exist, or is combined with a seed."""
+    check_split(split)
+    if seed is not None:
+        fail("--split and --seed cannot be combined: a task of a split has its own seed", USAGE_ERROR)
+
+
+def _check_options(*, scenario: str | None, chaos: int | None, seed: int | None, has_scenario: bool) -> None:
+    """End the command if an option has no effect without --split."""
+    if scenario is not None:
+        fail("--scenario needs --split", USAGE_ERROR)
+    if chaos is not None and not has_scenario:
+        fail("--chaos needs --split or the name of a scenario", USAGE_ERROR)
+    if seed is not None and not has_scenario:
+        fail("--seed needs the name of a scenario", USAGE_ERROR)
 
 
 def _show_all(server: Server, *, as_json: bool) -> None:
