@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from companyos.cli.command_group import CommandGroup
 from companyos.cli.commands import add_installed_commands
 from companyos.cli.db import db
 from companyos.cli.demo import demo
@@ -46,6 +47,7 @@ Requires only Python: no Docker, no network.
 
 app = typer.Typer(
     name="companyos",
+    cls=CommandGroup,
     help=HELP,
     no_args_is_help=True,
     add_completion=False,
