@@ -64,11 +64,30 @@ def test_the_last_step_reports_how_the_episode_ended(env: gymnasium.Env[str, str
         env.step(LIST)
 
 
-@pytest.mark.parametrize("action", ["", "hello", "[]", '{"tool_name": 3}', '{"tool_name": "finish", "arguments": 1}'])
-def test_an_unparsable_action_is_an_invalid_step(env: gymnasium.Env[str, str], action: str) -> None:
+@pytest.mark.parametrize(
+    ("action", "fault"),
+    [
+        ("", "tool_name is missing"),
+        (
+            "hello",
+            "The arguments must be a JSON object: Expecting value: line 1 column 1 (char 0). The call was not made.",
+        ),
+        ("[]", "it is a JSON array"),
+        ('{"tool_name": 3}', "tool_name must be a string; got 3"),
+        ('{"tool_name": "finish", "arguments": 1}', "arguments must be an object; got 1"),
+        ('{"tool": "finish"}', 'unknown key "tool"; tool_name is missing'),
+        ('{"tool_name": "finish", "args": {}}', 'unknown key "args"'),
+    ],
+)
+def test_an_unparsable_action_is_an_invalid_step_with_the_reason(
+    env: gymnasium.Env[str, str], action: str, fault: str
+) -> None:
     env.reset(seed=7)
     output, reward, *_ = env.step(action)
-    assert json.loads(output)["message"].startswith("An action is ")
+    payload = json.loads(output)
+    assert payload["error"] == "invalid_args"
+    assert payload["message"].startswith("An action is ")
+    assert fault in payload["message"]
     assert reward == pytest.approx(-1.1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from gymnasium import spaces
@@ -18,6 +19,8 @@ MAX_ACTION_CHARS = 8_192
 
 CHARSET = frozenset(map(chr, [*range(0x20, 0x7F), *range(0xA0, 0x250), *range(0x2010, 0x2040), *range(0x20A0, 0x20C0)]))
 """Latin letters, punctuation and currency signs. JSON escapes every other character."""
+
+_SHOWN_CHARS = 80
 
 _ACTION_FORMAT = 'An action is {"tool_name": "...", "arguments": {...}}.'
 
@@ -40,16 +43,34 @@ def encode_observation(payload: dict[str, Any]) -> str:
 
 def step_payload(step: StepView, fault: str | None) -> dict[str, Any]:
     """Return the result of a step without its reward; `fault` is the reason why the action was unreadable."""
-    payload = {"result": step.result} if step.error is None else {"error": step.error, "message": fault or step.message}
+    payload: dict[str, Any] = {"result": step.result}
+    if fault is not None:
+        payload = {"error": "invalid_args", "message": fault}
+    elif step.error is not None:
+        payload = {"error": step.error, "message": step.message}
     return payload | {"now": step.now.isoformat(), "steps_left": step.steps_left}
 
 
 def parse_action(text: str) -> tuple[str, dict[str, Any], str | None]:
     """Return the tool, its arguments, and the fault of an action. An unreadable action has no tool and costs a step."""
     parsed, fault = read_arguments(text)
-    match parsed:
-        case {"tool_name": str(tool), "arguments": dict(arguments)} if fault is None:
-            return tool, arguments, None
-        case {"tool_name": str(tool)} if fault is None and "arguments" not in parsed:
-            return tool, {}, None
-    return "", {MALFORMED: text[:MAX_ACTION_CHARS]}, f"{_ACTION_FORMAT} {fault}" if fault else _ACTION_FORMAT
+    fault = fault or "; ".join(_key_faults(parsed))
+    if fault:
+        return "", {MALFORMED: text[:MAX_ACTION_CHARS]}, f"{_ACTION_FORMAT} {fault}"
+    return parsed["tool_name"], parsed.get("arguments", {}), None
+
+
+def _key_faults(action: dict[str, Any]) -> Iterator[str]:
+    """Yield the keys of an action that are unknown, missing or of another type."""
+    for key in sorted(action.keys() - {"tool_name", "arguments"}):
+        yield f"unknown key {_shortened(key)}"
+    if "tool_name" not in action:
+        yield "tool_name is missing"
+    elif not isinstance(action["tool_name"], str):
+        yield f"tool_name must be a string; got {_shortened(action['tool_name'])}"
+    if not isinstance(arguments := action.get("arguments", {}), dict):
+        yield f"arguments must be an object; got {_shortened(arguments)}"
+
+
+def _shortened(value: Any) -> str:
+    return json.dumps(value)[:_SHOWN_CHARS]
