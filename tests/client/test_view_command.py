@@ -129,6 +129,15 @@ def test_an_unreadable_line_is_named_and_the_rest_is_shown(run: Path, tmp_path: 
     assert (tmp_path / "run.html").exists()
 
 
+def test_an_episode_whose_name_contains_the_text_as_whole_parts_is_preferred(run: Path) -> None:
+    for seed in (3, 13, 30):
+        write_episode(run, seed=seed)
+    code, reported = message(run, "--terminal", "--episode", "3-c1", "--step", "1")
+    assert code == 0, reported
+    code, reported = message(run, "--terminal", "--episode", "c1-o")
+    assert (code, "4 episode names contain 'c1-o'" in reported) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "reported"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,9 +103,11 @@ def usage_errors() -> Iterator[None]:
 
 
 def _resolve_name(run: StoredRun, requested: str) -> str:
-    """Return the episode name that equals or contains the requested text."""
+    """Return the episode name that equals the requested text, contains it as whole parts, or else contains it."""
     names = run.names
-    matches = [requested] if requested in names else [name for name in names if requested in name]
+    whole = re.compile(rf"(?<!\w){re.escape(requested)}(?!\w)")
+    matches = [requested] if requested in names else [name for name in names if whole.search(name)]
+    matches = matches or [name for name in names if requested in name]
     if len(matches) == 1:
         return matches[0]
     candidates = matches or names
