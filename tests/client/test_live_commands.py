@@ -198,8 +198,14 @@ def test_an_episode_must_be_named_if_several_are_live(commands: CommandRunner) -
     for command in ("snapshot", "diff", "db"):
         message = commands.run(command, code=2)
         assert message.strip() == "error: 2 episodes are live; name one of monday, tuesday"
-    commands.step("monday", "finish", {"outcome": "done", "summary": "Enough."})
+    finish = {"outcome": "done", "summary": "Enough."}
+    commands.step("monday", "finish", finish)
     assert "steps 0 to 1" in commands.run("diff")
+    commands.begin("wednesday")
+    assert "error: 2 episodes are live; name one of tuesday, wednesday" in commands.run("diff", code=2)
+    for label in ("tuesday", "wednesday"):
+        commands.step(label, "finish", finish)
+    assert "error: no episode is live, 3 have ended; name one of monday, tuesday" in commands.run("diff", code=2)
 
 
 @pytest.mark.parametrize(

@@ -164,19 +164,19 @@ def connect_to(url: str, token: str | None) -> Server:
 
 
 async def resolve_episode_id(trainer: Trainer, requested: str | None) -> str:
-    """Return the requested episode id, or the id of the only live episode."""
+    """Return the requested episode id, or the id of the only live episode, or of the only one if none is live."""
     if requested is not None:
         return requested
     episodes = await trainer.episodes()
-    unfinished = [episode for episode in episodes if not episode.done]
-    for candidates in (episodes, unfinished):
-        if len(candidates) == 1:
-            return _episode_id(candidates[0])
-    if not episodes:
+    live = [episode for episode in episodes if not episode.done]
+    ids = [_episode_id(episode) for episode in live or episodes]
+    if len(ids) == 1:
+        return ids[0]
+    if not ids:
         return fail("no episode is live")
-    ids = [_episode_id(episode) for episode in episodes]
     listed_ids = ", ".join(ids[:_IDS_SHOWN]) + (", ..." if len(ids) > _IDS_SHOWN else "")
-    return fail(f"{len(ids)} episodes are live; name one of {listed_ids}", USAGE_ERROR)
+    reason = f"{len(ids)} episodes are live" if live else f"no episode is live, {len(ids)} have ended"
+    return fail(f"{reason}; name one of {listed_ids}", USAGE_ERROR)
 
 
 async def resolve_snapshot_id(trainer: Trainer, requested: str) -> str:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def episodes(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL, token: TokenOption = None) -> None:
-    """List the live episodes with task, steps taken, return so far and simulated time.
+    """List the episodes on the server with task, steps taken, return and simulated time.
+
+    An ended episode shows its outcome instead of the time, until the server
+    removes it.
 
     Examples:
 
