@@ -239,6 +239,8 @@ async def test_a_server_that_is_not_companyos_is_an_api_error(tiny_url: str) -> 
         with pytest.raises(ApiError) as refusal:
             await trainer.episodes()
         assert refusal.value.problem == "http-404"
+        reason = "returned status 404 without a problem document; is it a CompanyOS server?"
+        assert refusal.value.message == f"http-404: {tiny_url}/v1/episodes {reason}"
     async with Trainer(f"{tiny_url}/v1/scenarios?") as trainer:
         with pytest.raises(ApiError, match="unexpected-response"):
             await trainer.episode("x")

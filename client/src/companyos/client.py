@@ -238,7 +238,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         except ConnectionError as failure:
             if isinstance(failure.__cause__, InvalidStatus):
                 response = failure.__cause__.response
-                raise error_from_response(response.status_code, bytes(response.body or b"")) from None
+                url, body = self._base_url or "", bytes(response.body or b"")
+                raise error_from_response(url, response.status_code, body) from None
             raise
         return self
 

@@ -75,7 +75,7 @@ class StandaloneService:
     def _clock(self, method: str, verb: str, body: dict[str, Any] | None = None) -> datetime:
         response = self.http.request(method, f"/control/{verb}", json=body)
         if response.is_error:
-            raise error_from_response(response.status_code, response.content)
+            raise error_from_response(str(response.url), response.status_code, response.content)
         return datetime.fromisoformat(response.json()["now"])
 
 

@@ -209,12 +209,12 @@ class Trainer:
                 f"Failed to connect to {self._base_url}: {str(error) or type(error).__name__}"
             ) from None
         if not response.is_success and response.status_code != accepted_status:
-            raise error_from_response(response.status_code, response.content)
+            raise error_from_response(self._base_url + path, response.status_code, response.content)
         return response
 
 
-def error_from_response(status: int, body: bytes) -> ApiError:
-    """Return the error of an HTTP response, with the CompanyOS code if it has one."""
+def error_from_response(url: str, status: int, body: bytes) -> ApiError:
+    """Return the error of the HTTP response of a URL, with the CompanyOS code if it has one."""
     try:
         problem = json.loads(body)
     except ValueError:
@@ -223,7 +223,8 @@ def error_from_response(status: int, body: bytes) -> ApiError:
         case {"code": str(code), "title": str(title)}:
             return ApiError(f"{code}: {problem.get('detail') or title}", code, status)
     code = f"http-{status}"
-    return ApiError(f"{code}: The server returned status {status} without a problem document.", code, status)
+    text = f"{code}: {url} returned status {status} without a problem document; is it a CompanyOS server?"
+    return ApiError(text, code, status)
 
 
 def _first_validation_error(error: ValidationError) -> str:

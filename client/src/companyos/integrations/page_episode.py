@@ -45,7 +45,7 @@ class HttpTrainer:
         except httpx.HTTPError as error:
             raise ConnectionError(f"Failed to connect to {self.url}: {str(error) or type(error).__name__}") from None
         if not response.is_success:
-            raise error_from_response(response.status_code, response.content)
+            raise error_from_response(self.url + path, response.status_code, response.content)
         return response.content
 
     def scenarios(self) -> list[str]:
