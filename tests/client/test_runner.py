@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,28 @@ async def test_errors_and_messages_of_a_policy_are_stored_with_unusual_character
     assert read_records(tmp_path) == [played.record]
     (message,) = (tmp_path / "messages").glob("*.jsonl")
     assert json.loads(message.read_bytes()) == {"kind": "message", "message": {"content": "c?\u2028d"}}
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [
+        (lambda call: call("add", 5), "TypeError: the arguments of a call must be a dict; got 5"),
+        (lambda call: call("add", amount=5), "TypeError: call() got an unexpected keyword argument 'amount'"),
+    ],
+)
+async def test_a_call_with_other_arguments_is_explained_in_terms_of_the_policy(
+    tiny_url: str, act: Callable[[Any], Awaitable[Any]], reason: str
+) -> None:
+    class Acting:
+        name = "acting"
+
+        async def play(self, task: TaskView, call: Call) -> None:
+            await act(call)
+
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Acting())
+    assert f"the policy raised {reason} (test_runner.py" in (played.trouble or "")
+    assert played.record.outcome is Outcome.FAILED
 
 
 async def test_a_call_that_is_too_large_is_an_error_of_the_policy(tiny_url: str) -> None:

@@ -75,10 +75,11 @@ def import_policy(reference: str) -> tuple[str, Callable[[], Policy]]:
     except Exception as error:  # the module of another author may raise anything
         raise PolicyImportError(reference, f"{type(error).__name__}: {error}") from error
     name = getattr(policy, "name", None)
-    if not callable(getattr(policy, "play", None)) or not isinstance(name, str):
-        got = type(policy).__name__
-        raise PolicyImportError(reference, f"must create a policy, with a name and a method play; got {got}")
-    if _NAME.fullmatch(name) is None:
+    has_play = callable(getattr(policy, "play", None))
+    if name is None or not has_play:
+        missing = f"{type(policy).__name__} has no {'method play' if name is not None else 'name'}"
+        raise PolicyImportError(reference, f"must create a policy, with a name and a method play; {missing}")
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise PolicyImportError(reference, f"name must consist of letters, digits, '-', '_' and '.'; got {name!r}")
     if name in policy_names():
         raise PolicyImportError(reference, f"an installed policy is also named {name!r}")

@@ -218,8 +218,12 @@ async def _play(
         nonlocal in_flight
         if log.is_over:
             raise EpisodeOverError
+        if not isinstance(arguments, dict):
+            raise TypeError(f"the arguments of a call must be a dict; got {arguments!r}")
         in_flight = asyncio.create_task(take_step(tool, arguments))
         return await asyncio.shield(in_flight)
+
+    call.__qualname__ = "call"  # as errors of a policy name it
 
     async def take_step(tool: str, arguments: dict[str, Any]) -> StepView:
         result = await _call_tool(env, tool, arguments)
