@@ -289,6 +289,8 @@ def test_only_a_run_is_packed_and_only_into_a_new_folder(tmp_path: Path) -> None
     answer = RUNNER.invoke(app, ["submit", str(run), "--card", card, "--out", str(run)])
     assert answer.exit_code == 2
     assert "--out must be a new folder" in answer.output
+    answer = RUNNER.invoke(app, ["submit", str(run), "--card", "no-card", "--out", str(tmp_path / "new")])
+    assert (answer.exit_code, answer.stderr) == (2, "error: no-card: No such file or directory\n")
     a_card(tmp_path / "card.toml", date="1")
     answer = RUNNER.invoke(app, ["submit", str(run), "--card", card, "--out", str(tmp_path / "new")])
     assert answer.exit_code == 2

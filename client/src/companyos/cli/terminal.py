@@ -136,7 +136,14 @@ def report_errors() -> Iterator[None]:
             raise
         unnamed = "the server did not respond in time" if isinstance(error, TimeoutError) else type(error).__name__
         hint = "; pass --token or set COMPANYOS_TOKEN" if str(error).startswith(_TOKEN_REQUIRED) else ""
-        fail((str(error) or unnamed) + hint, code)
+        fail((_text(error) or unnamed) + hint, code)
+
+
+def _text(error: Exception) -> str:
+    """Return the text of an error; that of a file begins with its name instead of the number of the error."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _exit_code(error: Exception) -> int | None:
