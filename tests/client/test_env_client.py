@@ -75,12 +75,17 @@ async def test_a_call_after_a_cancelled_one_reports_a_lost_connection(tiny_url: 
         assert (await env.reset(scenario="tiny", seed=9, chaos=1)).done is False
 
 
-async def test_a_closed_client_reports_that_it_is_not_connected(tiny_url: str) -> None:
+async def test_a_closed_client_says_so_until_the_next_reset(tiny_url: str) -> None:
     env = CompanyOSEnv(base_url=tiny_url)
     await env.reset(scenario="tiny", seed=9, chaos=1)
     await env.close()
-    with pytest.raises(ConnectionError, match="lost"):
+    with pytest.raises(ConnectionError, match="The session was closed; call resume"):
         await env.call_tool("add", amount=1)
+    assert (await env.reset(scenario="tiny", seed=9, chaos=1)).done is False
+    env._abort_connection()
+    with pytest.raises(ConnectionError, match="The connection to the episode was lost"):
+        await env.call_tool("add", amount=1)
+    await env.close()
 
 
 async def test_an_invalid_action_is_rejected_before_it_is_sent(tiny_url: str) -> None:

@@ -83,6 +83,7 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         self._trainer: Trainer | None = None
         self._episode_id: str | None = None
         self._episode_token: str | None = None
+        self._is_closed = False
         self._call_lock: asyncio.Lock | None = None
         self._call_lock_loop: asyncio.AbstractEventLoop | None = None
         options.setdefault("message_timeout_s", MESSAGE_TIMEOUT_S)
@@ -241,9 +242,11 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
                 url, body = self._base_url or "", bytes(response.body or b"")
                 raise error_from_response(url, response.status_code, body) from None
             raise
+        self._is_closed = False
         return self
 
     async def _close_async(self) -> None:
+        self._is_closed = True
         trainer, self._trainer = self._trainer, None
         try:
             await super()._close_async()
@@ -273,7 +276,8 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
     async def _exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         _check_size(message)
         if self._episode_id is not None and message.get("type") != "reset" and not self._is_connected():
-            raise ConnectionError("The connection to the episode was lost; call resume() to continue it.")
+            reason = "The session was closed" if self._is_closed else "The connection to the episode was lost"
+            raise ConnectionError(f"{reason}; call resume() to continue the episode.")
         try:
             response: dict[str, Any] = await super()._send_and_receive(message)
         except ConnectionClosed as closed:
