@@ -120,10 +120,15 @@ async def test_a_deleted_snapshot_is_unknown_and_its_forks_continue(guarded: Sec
         kept = await env.snapshot()
         [fork] = await env.fork(kept.id)
         await env.delete_snapshot(kept.id)
-        for refused in (env.restore(kept.id), env.fork(kept.id), env.delete_snapshot(UNKNOWN)):
+        for refused, name in (
+            (env.restore(kept.id), kept.id),
+            (env.fork(kept.id), kept.id),
+            (env.delete_snapshot(UNKNOWN), UNKNOWN),
+        ):
             with pytest.raises(ApiError) as refusal:
                 await refused
-            assert (refusal.value.problem, refusal.value.status) == ("unknown-snapshot", 404)
+            assert refusal.value.status == 404
+            assert refusal.value.message == f"unknown-snapshot: No snapshot has the id {name}."
         assert len(await play_on(fork, key)) == 4
 
 

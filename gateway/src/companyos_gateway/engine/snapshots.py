@@ -218,7 +218,7 @@ class Snapshots:
         Raises UnknownSnapshotError (404) or StorageFullError (507).
         """
         if snapshot_id not in self._headers and self._files.read(snapshot_id) is None:
-            raise UnknownSnapshotError
+            raise UnknownSnapshotError(f"No snapshot has the id {snapshot_id}.")
         self._files.mark_ended(snapshot_id)
         self._unreferenced.add_deleted_snapshot(snapshot_id, ())
         if (header := self._headers.pop(snapshot_id, None)) is not None:
