@@ -65,7 +65,7 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
 
 
 def _describe_unknown(error: fastjsonschema.JsonSchemaValueException, place: str) -> str:
-    """Return the unknown members of an object and the accepted ones; an empty text if there are no unknown ones."""
+    """Return the unknown members of an object and the accepted ones, or an empty text if all are known."""
     known = sorted(error.definition.get("properties", {}))
     unknown = [_shorten(name) for name in error.value if name not in known]
     is_closed = error.definition.get("additionalProperties", True) is False
