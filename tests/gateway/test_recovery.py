@@ -162,6 +162,26 @@ async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: O
         assert not list(notes.iterdir())
 
 
+async def test_an_episode_that_replaced_an_ended_one_just_before_a_crash_is_recovered(
+    open_gateway: OpenGateway, tmp_path: Path
+) -> None:
+    kept, aside = tmp_path / "kept", tmp_path / "aside"
+    folders, labels = kept / "gateway" / "episodes", [f"run-{number}" for number in range(6)]
+    async with open_gateway(data_dir=kept) as gateway:
+        for label in labels:
+            await gateway.begin("old", episode_id=label)
+            await gateway.step(label, "finish", outcome="done", summary="Done.")
+        shutil.copytree(folders, aside)
+        for label in labels:
+            await gateway.begin(episode_id=label)
+    shutil.copytree(aside, folders, dirs_exist_ok=True)
+    async with open_gateway(data_dir=kept) as gateway:
+        steps = {one["episode_id"]: one["step_count"] for one in (await gateway.http.get("/v1/episodes")).json()}
+        assert steps == dict.fromkeys(labels, 0)
+        items = (await gateway.http.get("/v1/quarantine")).json()
+        assert [(one["kind"], one["reason"]) for one in items] == [("episode", "duplicate-id")] * len(labels)
+
+
 async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGateway, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with open_gateway(data_dir=kept) as gateway:

@@ -112,15 +112,16 @@ class EpisodeFiles:
         return self._journal(self.folder(manifest.internal_id), manifest, checksum)
 
     def scan(self) -> EpisodeScan:
-        """Read every manifest. Folders that were never committed are removed.
+        """Read every manifest, the newest first, because of two with one id the newer one has replaced the other.
 
-        Raises OSError for a manifest that cannot be read at the moment, because it may be undamaged.
+        Folders that were never committed are removed. Raises OSError for a manifest that cannot be read at the moment,
+        because it may be undamaged.
         """
         result = EpisodeScan()
         for note in self._unfinished.iterdir():
             (result.notes if _BATCH.fullmatch(note.name) else result.unknown).append(note)
         unfinished = {note.name for note in result.notes}
-        for path in sorted(self._episodes.iterdir()):
+        for path in sorted(self._episodes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True):
             self._classify(path, unfinished, result)
         return result
 
