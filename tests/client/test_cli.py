@@ -114,6 +114,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["tasks", "--seed", "4"], 2, "--seed needs the name of a scenario"),
         (["tasks", "test.tiny.2.00", "--seed", "4"], 2, "--seed needs the name of a scenario"),
         (["tasks", "--split", "test", "--seed", "3"], 2, "--split and --seed cannot be combined"),
+        (["tasks", "-n", "5"], 2, "--count needs --split or the name of a scenario"),
         (["tasks", "--chaos", "3"], 2, "--chaos needs --split or the name of a scenario"),
         (["tasks", "test.tiny.2.00", "--chaos", "3"], 2, "--chaos needs --split or the name of a scenario"),
         (["rescore", "no-run"], 2, "no-run is not the folder of a run: episodes.jsonl is missing"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -91,7 +91,8 @@ def tasks(
     if split is not None:
         check_split_options(split, seed)
     else:
-        _check_options(scenario=scenario, chaos=chaos, seed=seed, has_scenario=what is not None and not is_task)
+        has_scenario = what is not None and not is_task
+        _check_options(scenario, {"--chaos": chaos, "--count": count}, seed, has_scenario=has_scenario)
     with report_errors(), connect_or_start(url, token) as server:
         if split is not None:
             if what is not None:
@@ -114,12 +115,15 @@ def check_split_options(split: str, seed: int | None) -> None:
         fail("--split and --seed cannot be combined: a task of a split has its own seed", USAGE_ERROR)
 
 
-def _check_options(*, scenario: str | None, chaos: int | None, seed: int | None, has_scenario: bool) -> None:
+def _check_options(
+    scenario: str | None, numbers: Mapping[str, int | None], seed: int | None, *, has_scenario: bool
+) -> None:
     """End the command if an option has no effect without --split."""
     if scenario is not None:
         fail("--scenario needs --split", USAGE_ERROR)
-    if chaos is not None and not has_scenario:
-        fail("--chaos needs --split or the name of a scenario", USAGE_ERROR)
+    for name, number in numbers.items():
+        if number is not None and not has_scenario:
+            fail(f"{name} needs --split or the name of a scenario", USAGE_ERROR)
     if seed is not None and not has_scenario:
         fail("--seed needs the name of a scenario", USAGE_ERROR)
 
