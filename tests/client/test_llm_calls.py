@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from companyos.policies.llm.calls import MALFORMED, read_arguments, sanitize_json, tool_calls
+from companyos.policies.json_values import sanitize_json
+from companyos.policies.llm.calls import MALFORMED, read_arguments, tool_calls
 
 
 def test_a_json_object_is_parsed_as_arguments() -> None:

@@ -33,7 +33,7 @@ from companyos.policies import (
     StepView,
     TaskView,
 )
-from companyos.policies.llm.calls import sanitize_json
+from companyos.policies.json_values import sanitize_json
 from companyos.runner.run_reader import name_of
 from companyos_shared.streams import Stream, digest
 

@@ -88,8 +88,11 @@ class TaskSet:
         position = TaskPosition.parse_id(task_id)
         if position is None:
             numbers = ", ".join(f"00 to {count - 1:02d} for {split}" for split, count in COPIES.items())
-            accepted = f"SPLIT.SCENARIO.LEVEL.NUMBER, such as test.bug_escalation.3.07; NUMBER is {numbers}"
-            raise TaskNotFoundError(f"task_id must be {accepted}; got {task_id!r}")
+            known = ", ".join(map(str, levels()))
+            form = "SPLIT.SCENARIO.LEVEL.NUMBER, such as test.bug_escalation.3.07"
+            raise TaskNotFoundError(
+                f"task_id must be {form}; LEVEL is one of {known}, NUMBER is {numbers}; got {task_id!r}"
+            )
         if self._find_scenario(position.scenario) is None:
             raise TaskNotFoundError(f"task_id: no scenario or shift is named {position.scenario!r}")
         return position

@@ -81,17 +81,8 @@ def _as_step_message(arguments: Any) -> dict[str, Any]:
     return {"type": "step", "data": action}
 
 
-def sanitize_json(value: Any) -> Any:
-    """Return a value without lone surrogates, NaN and infinity, which JSON cannot represent."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"), parse_constant=_null_constant)
-
-
 def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid JSON")
-
-
-def _null_constant(_name: str) -> None:
-    return None
 
 
 def _json_type(value: Any) -> str:

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import openai
 
+from companyos.policies.json_values import sanitize_json
 from companyos.policies.llm.apis import APIS, Answer, UnusableAnswerError
-from companyos.policies.llm.calls import sanitize_json
 from companyos.policies.llm.settings import LlmSettings
 
 _CONTEXT_LENGTH_PATTERN = re.compile(
