@@ -125,7 +125,8 @@ def test_a_record_that_names_another_one_is_opened_or_found_in_a_search_for_it(
     assert _unknown_facts(built, [*listed, *others]) == [fact.entity]
     assert _unknown_facts(built, [*opened, *others]) == []
     assert _unknown_facts(built, others, searched=(text_of(built.case.facts).lower(), found)) == []
-    assert _unknown_facts(built, others, searched=("legal hold", found)) == [fact.entity]
+    for query in ("legal hold", f"{text_of(built.case.facts)} invoice"):
+        assert _unknown_facts(built, others, searched=(query, found)) == [fact.entity]
 
 
 def test_bank_details_are_not_approved_before_the_published_note_of_the_call_was_opened() -> None:

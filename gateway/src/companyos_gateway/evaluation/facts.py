@@ -118,11 +118,14 @@ def published_record_shown(record_id: str) -> Fact:
 
 
 def record_found(record_id: str, text: str) -> Fact:
-    """Return the fact that a field of a record contains a text, which its fields or a search for the text show."""
+    """Return the fact that a field of a record contains a text, which its fields or a search for just the text show.
+
+    A search returns the records that contain any of its words, so one with further words shows nothing about the text.
+    """
 
     def is_match(call: RecordedCall) -> bool:
-        is_search = text.casefold() in str(call.arguments.get("query", "")).casefold()
-        return is_search and any(entity == record_id for entity, _ in objects_in({}, call.response))
+        query = str(call.arguments.get("query", "")).strip(' "')
+        return query.casefold() == text.casefold() and any(entity == record_id for entity, _ in objects_in({}, call.response))
 
     def was_known(evidence: Evidence, moment: Moment) -> bool:
         return evidence.knew(record_id, "fields", before=moment.step) or any(

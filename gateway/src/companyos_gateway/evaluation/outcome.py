@@ -285,7 +285,7 @@ class Outcome:
     is submitted. `requests` are submitted in this order to different approvers; the last one is linked to the ticket.
     `goals` must be met after its approval. A refusal requires `facts` that the agent was shown before it decided:
     before `act` if there is one, else before it cancelled the ticket. Approved work requires the facts in `examined`,
-    shown before the first request was submitted. `declined` is the kind of the milestone that pays
+    shown before the first approved request was submitted. `declined` is the kind of the milestone that pays
     for the refusal, if any. Stale `metrics` must be refreshed. True data issues may be reported on `subjects` and
     metrics. `allowances` permit further changes; `forbidden` returns irreversibly damaged entities.
 

@@ -140,11 +140,16 @@ class VendorBankChange(kit.DeclaredScenario[Letter]):
         kit.add_later_comment(world, stream, ticket.ticket, author_id=caller_id, body=body)
 
 
-def _examined(facts: Letter) -> tuple[kit.Fact, ...]:
-    """Return the facts that show whether the request is genuine: the vendor, the request and any note of a call."""
+def _request_shown(facts: Letter) -> tuple[kit.Fact, ...]:
+    """Return the facts given by the vendor and by the request."""
     vendor = kit.shown(kit.row_views.DATAHUB, "vendors", facts.vendor.id, "bank_iban")
+    return vendor, kit.record_shown(facts.document.id)
+
+
+def _examined(facts: Letter) -> tuple[kit.Fact, ...]:
+    """Return the facts to examine before a request is judged: the vendor, the request and any note of a call."""
     note = [kit.published_record_shown(facts.note.id)] if facts.note else []
-    return vendor, kit.record_shown(facts.document.id), *note
+    return *_request_shown(facts), *note
 
 
 def _facts_against(facts: Letter) -> tuple[kit.Fact, ...]:
@@ -153,7 +158,7 @@ def _facts_against(facts: Letter) -> tuple[kit.Fact, ...]:
         case RefusalGround.SUSPENDED:
             return (kit.vendor_status_shown(facts.vendor.id),)
         case RefusalGround.TOO_SOON:
-            return _examined(facts)[:2]
+            return _request_shown(facts)
     return _examined(facts)
 
 
