@@ -64,6 +64,13 @@ def test_the_last_step_reports_how_the_episode_ended(env: gymnasium.Env[str, str
         env.step(LIST)
 
 
+def test_other_keys_of_a_readable_action_are_ignored(env: gymnasium.Env[str, str]) -> None:
+    env.reset(seed=7)
+    action = {"type": "call_tool", "tool_name": "wait", "arguments": {"minutes": 5}, "metadata": {}, "thought": "x"}
+    output, *_ = env.step(json.dumps(action))
+    assert json.loads(output)["result"] == {"waited_minutes": 5}
+
+
 @pytest.mark.parametrize(
     ("action", "fault"),
     [

@@ -113,8 +113,9 @@ def test_the_help_of_the_example_describes_every_option(
         example().main()
     shown = capsys.readouterr().out
     assert "make train-setup" in shown
-    for option in re.findall(r"^  (--\w.*(?:\n {10,}.*)*)", shown, re.MULTILINE):
-        assert "(default:" in option
+    options = re.findall(r"^  (--\w.*(?:\n {10,}.*)*)", shown, re.MULTILINE)
+    assert len(options) > 5
+    assert all("(default:" in option for option in options)
 
 
 def test_the_example_trains_on_the_oracle_and_on_returns_and_is_evaluated(

@@ -46,9 +46,9 @@ class Ending:
 class Session:
     """Plays episodes on a server.
 
-    Raises ApiError, and ConnectionError if the server is unreachable for `within_s` seconds or a call loses every
-    connection. If the response to a call is lost, the session reconnects and repeats the call only if the server did
-    not execute it.
+    Raises ApiError, and ConnectionError if the server is unreachable for `within_s` seconds, or if the connection is
+    lost during each of five attempts at a call. If the response to a call is lost, the session reconnects and repeats
+    the call only if the server did not execute it.
     """
 
     def __init__(self, url: str, *, token: str | None = None, within_s: float = RECONNECT_WITHIN_S) -> None:

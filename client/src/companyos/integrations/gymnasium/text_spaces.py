@@ -21,6 +21,8 @@ CHARSET = frozenset(map(chr, [*range(0x20, 0x7F), *range(0xA0, 0x250), *range(0x
 """Latin letters, punctuation and currency signs. JSON escapes every other character."""
 
 _SHOWN_CHARS = 80
+_KEYS, _OTHER_KEYS = {"tool_name", "arguments"}, {"type", "metadata"}
+"""Keys of an action, and the other ones of OpenEnv's actions, which are ignored."""
 
 _ACTION_FORMAT = 'An action is {"tool_name": "...", "arguments": {...}}.'
 
@@ -61,9 +63,9 @@ def parse_action(text: str) -> tuple[str, dict[str, Any], str | None]:
 
 
 def _key_faults(action: dict[str, Any]) -> Iterator[str]:
-    """Yield the keys of an action that are unknown, missing or of another type."""
-    for key in sorted(action.keys() - {"tool_name", "arguments"}):
-        yield f"unknown key {_shortened(key)}"
+    """Yield the keys of an action that are missing or of another type, and the unknown ones that may stand for them."""
+    if not action.keys() >= _KEYS:
+        yield from (f"unknown key {_shortened(key)}" for key in sorted(action.keys() - _KEYS - _OTHER_KEYS))
     if "tool_name" not in action:
         yield "tool_name is missing"
     elif not isinstance(action["tool_name"], str):

@@ -236,7 +236,7 @@ def prompt() -> list[dict[str, str]]:
 def _as_list(value: Any) -> list[Any] | None:
     if value is None:
         return None
-    values = [value] if isinstance(value, str | int) else sorted(value)
+    values = [value] if isinstance(value, str | int) else sorted(set(value))
     return values or None
 
 
