@@ -65,7 +65,7 @@ async def test_an_episode_whose_rubric_raises_does_not_stop_the_reaper(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "REAP_INTERVAL_S", 0.01)
-    async with open_gateway(FailingRubric(), idle_limit_s=0.1) as gateway, asyncio.timeout(20):
+    async with open_gateway(FailingRubric(), idle_limit_s=1.0) as gateway, asyncio.timeout(20):
         for _ in range(2):
             episode, closed = await gateway.begin("one"), asyncio.Event()
             gateway.runtime.engine().store.get(episode).on_close.append(closed.set)
@@ -88,7 +88,8 @@ async def test_pages_show_an_episode_whose_rubric_raises_without_a_verdict(open_
         for is_over in (False, True):
             document = (await gateway.http.get(f"/console/episodes/{episode}/document")).json()
             assert (document["verdict"], len(document["steps"])) == (None, 1 + is_over)
-            assert (await gateway.http.get(f"/v1/episodes/{episode}/apps")).status_code == 200
+            for path in (f"/v1/episodes/{episode}/apps", f"/console/episodes/{episode}/steps"):
+                assert (await gateway.http.get(path)).status_code == 200
             if not is_over:
                 await _finish(gateway, episode)
         async with asyncio.timeout(20):

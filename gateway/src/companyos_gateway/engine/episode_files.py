@@ -121,7 +121,7 @@ class EpisodeFiles:
         for note in self._unfinished.iterdir():
             (result.notes if _BATCH.fullmatch(note.name) else result.unknown).append(note)
         unfinished = {note.name for note in result.notes}
-        for path in sorted(self._episodes.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        for path in sorted(self._episodes.iterdir(), key=lambda path: path.lstat().st_mtime_ns, reverse=True):
             self._classify(path, unfinished, result)
         return result
 

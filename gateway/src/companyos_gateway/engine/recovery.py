@@ -207,10 +207,13 @@ class Recovery:
 
 @contextmanager
 def _scenario_errors(manifest: Manifest, problem: str) -> Iterator[None]:
-    """Raise UnusableFilesError for any exception of the episode's scenario, and log it unless it states its reason."""
+    """Raise UnusableFilesError for any exception of the episode's scenario, and log it unless it states its reason.
+
+    Errors of the machine, such as too many open files, are not those of a scenario: the start fails, without harm.
+    """
     try:
         yield
-    except (UnusableFilesError, GatewayRefusedError):
+    except (UnusableFilesError, GatewayRefusedError, OSError, MemoryError):
         raise
     except (GatewayError, ServiceRefusalError) as error:
         raise UnusableFilesError(QuarantineReason.TASK_CHANGED, f"{problem}: {error}") from error

@@ -125,7 +125,9 @@ def record_found(record_id: str, text: str) -> Fact:
 
     def is_match(call: RecordedCall) -> bool:
         query = str(call.arguments.get("query", "")).strip(' "')
-        return query.casefold() == text.casefold() and any(entity == record_id for entity, _ in objects_in({}, call.response))
+        return query.casefold() == text.casefold() and any(
+            entity == record_id for entity, _ in objects_in({}, call.response)
+        )
 
     def was_known(evidence: Evidence, moment: Moment) -> bool:
         return evidence.knew(record_id, "fields", before=moment.step) or any(
