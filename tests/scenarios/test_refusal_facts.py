@@ -129,6 +129,12 @@ def test_a_record_that_names_another_one_is_opened_or_found_in_a_search_for_it(
         assert _unknown_facts(built, others, searched=(query, found)) == [fact.entity]
 
 
+def test_no_policy_requires_to_cancel_an_approved_request() -> None:
+    for scenario in SCENARIOS.values():
+        policies = scenario.build(1, profile_for(LEVEL), {}).world.datahub.policies
+        assert not [one.id for one in policies if "or approved request" in " ".join(one.body.split())], scenario.name
+
+
 def test_bank_details_are_not_approved_before_the_published_note_of_the_call_was_opened() -> None:
     letters = (SCENARIOS["vendor_bank_change"].build(seed, profile_for(LEVEL), {}) for seed in SEEDS)
     built = next(one for one in letters if one.case.facts.variant == "call_comes" and not one.case.facts.ground)
