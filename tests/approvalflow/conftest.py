@@ -11,7 +11,9 @@ import pytest
 from companyos_approvalflow.main import SERVICE
 from companyos_approvalflow.seed import Seed
 from companyos_shared.framework.testing import ServiceHarness
-from tests.approvalflow.builders import a_seed
+from tests.approvalflow.builders import a_seed, submission
+
+DAY = 24 * 60
 
 Start = Callable[[Seed], Awaitable[ServiceHarness]]
 
@@ -20,6 +22,14 @@ async def read_approval(flow: ServiceHarness, request_id: str = "APR-1") -> dict
     """Return a request."""
     found: dict[str, Any] = (await flow.get(f"/approvals/{request_id}")).json()
     return found
+
+
+async def start_with_question(start: Start, *reactions: dict[str, Any], **changed: Any) -> ServiceHarness:
+    """Return an ApprovalFlow in which the approver has asked about APR-1, by the first of the reactions."""
+    flow = await start(a_seed(reactions=list(reactions), **changed))
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=DAY)
+    return flow
 
 
 @pytest.fixture

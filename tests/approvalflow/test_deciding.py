@@ -22,9 +22,8 @@ from tests.approvalflow.builders import (
     submission,
     type_row,
 )
-from tests.approvalflow.conftest import Start, read_approval
+from tests.approvalflow.conftest import DAY, Start, read_approval
 
-DAY = 24 * 60
 LARGE = {**FIELDS, "cost_cents": 20_000_000}
 
 

@@ -47,6 +47,7 @@ async def test_the_cfo_creates_a_delegation(as_cfo: ServiceHarness) -> None:
         ({"from_id": CONTROLLER}, 403, "delegation-not-yours"),
         ({"to_id": CFO}, 422, "delegation-to-self"),
         ({"to_id": "E-6"}, 422, "unknown-delegate"),
+        ({"to_id": "E-99"}, 422, "unknown-delegate"),
         ({"type_keys": ["access"]}, 403, "nothing-to-delegate"),
         ({"type_keys": ["holiday"]}, 404, "approval-type-not-found"),
         ({"ends_at": "2026-03-02T09:00:00Z"}, 422, "delegation-period"),
@@ -82,7 +83,7 @@ async def test_a_delegation_is_revoked_once(start: Start) -> None:
 
 
 async def test_a_delegation_that_has_ended_is_not_revoked(start: Start) -> None:
-    flow = await start(a_seed(delegations=[delegation_row(ends_at="2026-03-01T17:00:00Z")]))
+    flow = await start(a_seed(delegations=[delegation_row(ends_at="2026-03-02T09:00:00Z")]))
     assert (await flow.post("/delegations/DEL-1/revocation")).json()["code"] == "delegation-ended"
     assert (await flow.post("/delegations/DEL-9/revocation")).json()["code"] == "delegation-not-found"
 

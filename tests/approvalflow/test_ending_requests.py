@@ -71,16 +71,6 @@ async def test_a_cancellation_requires_a_typed_reason(start: Start, body: dict[s
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
 
 
-@pytest.mark.parametrize("end", ["withdrawal", "cancellation"])
-@pytest.mark.parametrize("again", ["withdrawal", "cancellation"])
-async def test_a_final_status_cannot_be_changed(flow: ServiceHarness, end: str, again: str) -> None:
-    bodies = {"withdrawal": None, "cancellation": REASON}
-    await flow.post("/approvals", json=submission())
-    assert (await flow.post(f"/approvals/APR-1/{end}", json=bodies[end])).status_code == 200
-    answer = await flow.post(f"/approvals/APR-1/{again}", json=bodies[again])
-    assert (answer.status_code, answer.json()["code"]) == (409, "request-final")
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [

@@ -18,23 +18,14 @@ from tests.approvalflow.builders import (
     reaction_row,
     submission,
 )
-from tests.approvalflow.conftest import Start, read_approval
+from tests.approvalflow.conftest import DAY, Start, read_approval, start_with_question
 
-DAY = 24 * 60
 QUESTION = "Which contract is it?"
 INFO_REQUEST = reaction_row(
     kind="request_info", reason_code="more_information", reason=QUESTION, accepted=["CON-12", "supply frame"]
 )
 FRESH = {**FIELDS, "score_as_of": "2026-03-03T08:00:00Z"}
 FILLER = "Everything has been checked and is in order."
-
-
-async def _start_with_question(start: Start, *reactions: dict[str, Any], **changed: Any) -> ServiceHarness:
-    """Return an ApprovalFlow in which the approver has asked about APR-1."""
-    flow = await start(a_seed(reactions=list(reactions or [INFO_REQUEST]), **changed))
-    await flow.post("/approvals", json=submission())
-    await flow.advance(minutes=DAY)
-    return flow
 
 
 async def _answer(flow: ServiceHarness, answer: str, request_id: str = "APR-1", **fields: Any) -> dict[str, Any]:
@@ -48,17 +39,18 @@ async def _answer(flow: ServiceHarness, answer: str, request_id: str = "APR-1", 
 
 @pytest.mark.parametrize("answer", ["CON-12", "It is the Supply Frame contract.", "Sorry, I meant con 12 of course."])
 async def test_an_answer_with_an_accepted_value_is_approved(start: Start, answer: str) -> None:
-    assert (await _answer(await _start_with_question(start), answer))["status"] == "approved"
+    assert (await _answer(await start_with_question(start, INFO_REQUEST), answer))["status"] == "approved"
 
 
 async def test_an_accepted_value_may_be_in_a_field_of_the_answer(start: Start) -> None:
-    approval = await _answer(await _start_with_question(start), "See the vendor field.", vendor_id="CON-12")
+    flow = await start_with_question(start, INFO_REQUEST)
+    approval = await _answer(flow, "See the vendor field.", vendor_id="CON-12")
     assert approval["status"] == "approved"
     assert approval["fields"]["vendor_id"] == "CON-12"
 
 
 async def test_an_answer_without_the_value_gets_a_second_question(start: Start) -> None:
-    flow = await _start_with_question(start)
+    flow = await start_with_question(start, INFO_REQUEST)
     approval = await _answer(flow, FILLER)
     first, second = approval["decisions"]
     assert approval["status"] == "info_requested"
@@ -69,7 +61,7 @@ async def test_an_answer_without_the_value_gets_a_second_question(start: Start) 
 
 
 async def test_a_second_irrelevant_answer_is_rejected(start: Start) -> None:
-    flow = await _start_with_question(start)
+    flow = await start_with_question(start, INFO_REQUEST)
     await _answer(flow, FILLER)
     approval = await _answer(flow, FILLER)
     assert approval["status"] == "rejected"
@@ -78,7 +70,7 @@ async def test_a_second_irrelevant_answer_is_rejected(start: Start) -> None:
 
 
 async def test_a_new_request_gets_the_unanswered_question(start: Start) -> None:
-    flow = await _start_with_question(start)
+    flow = await start_with_question(start, INFO_REQUEST)
     await _answer(flow, FILLER)
     await _answer(flow, FILLER)
     await flow.post("/approvals", json=submission(fields={**FIELDS, "score_as_of": "2026-03-04T12:00:00Z"}))
@@ -109,7 +101,7 @@ async def test_a_rejected_or_withdrawn_request_does_not_consume_the_question(
 
 async def test_the_next_planned_decision_follows_the_answered_question(start: Start) -> None:
     other = reaction_row(id="REA-2", n=2, kind="request_info", reason="Which year?", accepted=[2027])
-    flow = await _start_with_question(start, INFO_REQUEST, other)
+    flow = await start_with_question(start, INFO_REQUEST, other)
     await _answer(flow, FILLER)
     approval = await _answer(flow, "CON-12, as of 2027")
     assert approval["decisions"][-1]["reason"] == "Which year?"
@@ -117,17 +109,17 @@ async def test_the_next_planned_decision_follows_the_answered_question(start: St
 
 
 async def test_a_question_without_accepted_values_accepts_any_answer(start: Start) -> None:
-    flow = await _start_with_question(start, {**INFO_REQUEST, "accepted": []})
+    flow = await start_with_question(start, {**INFO_REQUEST, "accepted": []})
     assert (await _answer(flow, FILLER))["status"] == "approved"
 
 
 async def test_an_objection_takes_precedence_over_an_answer(start: Start) -> None:
-    approval = await _answer(await _start_with_question(start), "CON-12", for_person=CFO)
+    approval = await _answer(await start_with_question(start, INFO_REQUEST), "CON-12", for_person=CFO)
     assert approval["decisions"][-1]["reason_code"] == "conflict_of_interest"
 
 
 async def test_another_approver_repeats_the_question_after_an_escalation(start: Start) -> None:
-    flow = await _start_with_question(start, delegations=[delegation_row()])
+    flow = await start_with_question(start, INFO_REQUEST, delegations=[delegation_row()])
     await flow.post("/approvals/APR-1/information", json={"answer": FILLER})
     await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
     await flow.advance(minutes=DAY)
@@ -137,7 +129,7 @@ async def test_another_approver_repeats_the_question_after_an_escalation(start: 
 
 
 async def test_the_thread_lists_questions_and_answers_in_order(start: Start) -> None:
-    flow = await _start_with_question(start)
+    flow = await start_with_question(start, INFO_REQUEST)
     await flow.post("/approvals/APR-1/notes", json={"body": "I am looking it up."})
     await _answer(flow, FILLER)
     approval = await _answer(flow, "It is CON-12.", score=90)
@@ -155,7 +147,7 @@ async def test_the_thread_lists_questions_and_answers_in_order(start: Start) -> 
 
 
 async def test_no_response_reveals_the_accepted_values(start: Start) -> None:
-    flow = await _start_with_question(start, {**INFO_REQUEST, "accepted": ["CANARY-5b1f"]})
+    flow = await start_with_question(start, {**INFO_REQUEST, "accepted": ["CANARY-5b1f"]})
     texts = []
     for answer in (FILLER, FILLER):
         texts.append((await flow.post("/approvals/APR-1/information", json={"answer": answer})).text)
@@ -169,11 +161,11 @@ async def test_no_response_reveals_the_accepted_values(start: Start) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"answer": "  "}, {"answer": "", "fields": {"score": 88.5}}])
 async def test_an_empty_answer_is_rejected(start: Start, body: dict[str, Any]) -> None:
-    response = await (await _start_with_question(start)).post("/approvals/APR-1/information", json=body)
+    response = await (await start_with_question(start, INFO_REQUEST)).post("/approvals/APR-1/information", json=body)
     assert (response.status_code, response.json()["code"]) == (422, "information-unchanged")
 
 
 async def test_the_first_justification_cannot_be_replaced(start: Start) -> None:
-    flow = await _start_with_question(start)
+    flow = await start_with_question(start, INFO_REQUEST)
     response = await flow.post("/approvals/APR-1/information", json={"justification": "CON-12 and more."})
     assert (response.status_code, response.json()["code"]) == (422, "invalid-arguments")

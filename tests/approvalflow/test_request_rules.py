@@ -1,35 +1,30 @@
-"""Rules of requests and delegations."""
+"""Rules of requests: states and fields."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
-from companyos_approvalflow.delegations.rules import check_may_delegate, check_may_revoke, check_period
+from companyos_approvalflow.approval_types.model import FieldType
+from companyos_approvalflow.approval_types.rules import (
+    FieldMissingError,
+    UnknownFieldError,
+    WrongFieldTypeError,
+    checked_fields,
+    fitting_value,
+)
 from companyos_approvalflow.requests.model import FINAL, MOVES, OPEN, WAITING, RequestStatus
 from companyos_approvalflow.requests.rules import (
-    check_amount_stays,
-    check_is_information,
-    check_is_requester,
     check_may_move,
     check_none_open,
     check_waits_for_information,
-    existing,
 )
 from companyos_shared.framework import ServiceError
 from tests.approvalflow.builders import (
-    AGENT,
-    CFO,
-    CLERK,
-    CONTROLLER,
     FIELDS,
-    GONE,
     NOW,
-    a_company,
-    a_delegation,
     a_request,
     a_type,
 )
@@ -79,25 +74,6 @@ def test_information_is_accepted_only_if_it_was_requested() -> None:
     assert _code(lambda: check_waits_for_information(decided)) == "request-final"
 
 
-def test_information_without_anything_new_is_rejected() -> None:
-    def given(fields: dict[str, object], answer: str) -> Callable[[], None]:
-        return lambda: check_is_information(a_request(), fields, answer=answer)  # type: ignore[arg-type]
-
-    assert _code(given({**FIELDS}, " ")) == "information-unchanged"
-    assert _code(given({**FIELDS, "score": 90}, "")) is None
-    assert _code(given({**FIELDS}, "It is contract CON-12.")) is None
-
-
-def test_an_approved_amount_cannot_be_changed() -> None:
-    def changed(amount: int, approvals: int) -> Callable[[], None]:
-        fields = {**FIELDS, "cost_cents": amount}
-        return lambda: check_amount_stays(a_type(), a_request(), fields=fields, approvals=approvals)
-
-    assert _code(changed(5, 1)) == "amount-fixed"
-    assert _code(changed(900_000, 1)) is None
-    assert _code(changed(5, 0)) is None
-
-
 @pytest.mark.parametrize("status", sorted(RequestStatus))
 def test_only_one_request_of_a_type_is_open_per_subject(status: RequestStatus) -> None:
     expected = "request-open" if status in OPEN else None
@@ -105,53 +81,100 @@ def test_only_one_request_of_a_type_is_open_per_subject(status: RequestStatus) -
     assert _code(lambda: check_none_open(None)) is None
 
 
-def test_only_the_requester_can_withdraw() -> None:
-    assert _code(lambda: check_is_requester(a_request(), AGENT)) is None
-    assert _code(lambda: check_is_requester(a_request(), CLERK)) == "not-the-requester"
+def _refused(fields: dict[str, Any]) -> ServiceError:
+    with pytest.raises(ServiceError) as caught:
+        checked_fields(a_type(), fields, NOW)
+    return caught.value
 
 
-def test_a_missing_request_is_not_found() -> None:
-    assert existing(a_request(), "APR-1").id == "APR-1"
-    assert _code(lambda: existing(None, "APR-9")) == "request-not-found"
-    assert ApprovalTypeNotFoundError.status == 404
+def test_valid_fields_are_stored_unchanged() -> None:
+    assert checked_fields(a_type(), FIELDS, NOW) == FIELDS
 
 
-def _delegating(giver: str = CFO, to: str = CONTROLLER, caller: str = CFO, role: str = "cfo") -> str | None:
-    return _code(
-        lambda: check_may_delegate(a_company(), giver_id=giver, delegate_id=to, caller_id=caller, roles={role}, now=NOW)
-    )
+def test_an_optional_field_is_accepted() -> None:
+    given = {**FIELDS, "is_urgent": True, "starts_on": "2026-05-01"}
+    assert checked_fields(a_type(), given, NOW) == given
 
 
-def test_an_approver_may_delegate() -> None:
-    assert _delegating() is None
+def test_an_unknown_field_is_named() -> None:
+    problem = _refused({**FIELDS, "colour": "red"})
+    assert isinstance(problem, UnknownFieldError)
+    assert problem.errors == [
+        {"place": "fields.colour", "reason": f"is not one of {', '.join(spec.name for spec in a_type().fields)}"}
+    ]
 
 
-def test_a_person_cannot_delegate_for_another_person() -> None:
-    assert _delegating(caller=AGENT) == "delegation-not-yours"
+def test_a_missing_field_is_named() -> None:
+    problem = _refused({name: value for name, value in FIELDS.items() if name != "score"})
+    assert isinstance(problem, FieldMissingError)
+    assert problem.errors == [{"place": "fields.score", "reason": "is required"}]
 
 
-def test_a_person_cannot_delegate_to_themselves() -> None:
-    assert _delegating(to=CFO) == "delegation-to-self"
+def test_every_field_of_the_wrong_type_is_named() -> None:
+    problem = _refused({**FIELDS, "score": "85", "cost_cents": True})
+    assert isinstance(problem, WrongFieldTypeError)
+    assert [error["place"] for error in problem.errors or []] == ["fields.score", "fields.cost_cents"]
 
 
-@pytest.mark.parametrize("delegate", [GONE, "E-99"])
-def test_a_delegate_must_work_for_the_company(delegate: str) -> None:
-    assert _delegating(to=delegate) == "unknown-delegate"
+def test_a_long_unknown_name_is_truncated_in_the_error() -> None:
+    assert len(_refused({**FIELDS, "x" * 5000: 1}).detail or "") < 200
 
 
-def test_a_person_without_authority_cannot_delegate() -> None:
-    assert _delegating(giver=CLERK, caller=CLERK) == "nothing-to-delegate"
-    assert _delegating(role="cto") == "nothing-to-delegate"
+def test_evidence_of_the_current_moment_is_accepted() -> None:
+    moment = NOW.isoformat().replace("+00:00", "Z")
+    assert checked_fields(a_type(), {**FIELDS, "score_as_of": moment}, NOW)["score_as_of"] == moment
 
 
-def test_a_delegation_cannot_begin_in_the_past_or_end_before_it_begins() -> None:
-    later = NOW + timedelta(minutes=1)
-    assert _code(lambda: check_period(NOW, later, NOW)) is None
-    assert _code(lambda: check_period(NOW, NOW, NOW)) == "delegation-period"
-    assert _code(lambda: check_period(NOW - timedelta(minutes=1), later, NOW)) == "delegation-period"
+def test_a_datetime_is_stored_in_utc() -> None:
+    kept = checked_fields(a_type(), {**FIELDS, "score_as_of": "2026-03-02T09:30:00+01:00"}, NOW)
+    assert kept["score_as_of"] == "2026-03-02T08:30:00Z"
 
 
-def test_a_delegation_can_be_revoked_once() -> None:
-    assert _code(lambda: check_may_revoke(a_delegation(), NOW)) is None
-    assert _code(lambda: check_may_revoke(a_delegation(revoked_at=NOW), NOW)) == "delegation-revoked"
-    assert _code(lambda: check_may_revoke(a_delegation(ends_at=NOW), NOW)) == "delegation-ended"
+@pytest.mark.parametrize(
+    ("field_type", "value"),
+    [
+        (FieldType.TEXT, 85),
+        (FieldType.TEXT, "   "),
+        (FieldType.TEXT, "x" * 501),
+        (FieldType.TEXT, None),
+        (FieldType.TEXT, ["V-1"]),
+        (FieldType.NUMBER, "85"),
+        (FieldType.NUMBER, True),
+        (FieldType.NUMBER, float("inf")),
+        (FieldType.NUMBER, {"value": 85}),
+        (FieldType.INTEGER, 85.0),
+        (FieldType.INTEGER, True),
+        (FieldType.INTEGER, "85"),
+        (FieldType.INTEGER, 2**53 + 1),
+        (FieldType.BOOLEAN, 1),
+        (FieldType.BOOLEAN, "true"),
+        (FieldType.DATETIME, "2026-03-02"),
+        (FieldType.DATETIME, "2026-03-02T09:15:00"),
+        (FieldType.DATETIME, "2026-02-30T09:15:00Z"),
+        (FieldType.DATETIME, "0001-01-01T00:00:00+14:00"),
+        (FieldType.DATETIME, 1772442900),
+        (FieldType.DATE, "2026-03-02T00:00:00Z"),
+        (FieldType.DATE, "2026-02-30"),
+        (FieldType.DATE, "20260302"),
+    ],
+)
+def test_a_value_of_another_type_is_rejected(field_type: FieldType, value: object) -> None:
+    assert fitting_value(field_type, value) is None
+
+
+@pytest.mark.parametrize(
+    ("field_type", "value"),
+    [
+        (FieldType.TEXT, "V-1"),
+        (FieldType.NUMBER, 85),
+        (FieldType.NUMBER, 85.5),
+        (FieldType.INTEGER, 0),
+        (FieldType.BOOLEAN, False),
+        (FieldType.DATETIME, "2026-03-02T09:15:00Z"),
+        (FieldType.DATE, "2026-03-02"),
+    ],
+)
+def test_a_value_of_the_right_type_is_stored(field_type: FieldType, value: object) -> None:
+    kept = fitting_value(field_type, value)
+    assert kept == value
+    assert type(kept) is type(value)

@@ -1,4 +1,4 @@
-"""Submission of a request over HTTP."""
+"""Submission of a request over HTTP, and its documentation in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from companyos_approvalflow.main import app
 from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import (
     AGENT,
@@ -73,7 +74,7 @@ async def test_ids_of_requests_continue_after_the_seed(start: Start) -> None:
         ({"fields": {**FIELDS, "cost_cents": True}}, 422, "wrong-field-type"),
         ({"fields": {**FIELDS, "score": None}}, 422, "wrong-field-type"),
         ({"fields": {}}, 422, "field-missing"),
-        ({"fields": {**FIELDS, "cost_cents": -5}}, 422, "amount-negative"),
+        ({"fields": {**FIELDS, "cost_cents": -1}}, 422, "amount-negative"),
         ({"fields": {**FIELDS, "score_as_of": "2026-03-02T09:00:01Z"}}, 422, "evidence-in-future"),
         ({"approver_id": "E-99"}, 422, "unknown-approver"),
         ({"approver_id": "E-6"}, 403, "approver-departed"),
@@ -135,3 +136,21 @@ async def test_a_subject_is_free_again_after_its_request_has_ended(flow: Service
 async def test_an_unknown_request_is_not_found(flow: ServiceHarness) -> None:
     answer = await flow.get("/approvals/APR-9")
     assert (answer.status_code, answer.json()["code"]) == (404, "request-not-found")
+
+
+def test_every_error_is_documented_with_its_codes() -> None:
+    submit = app.openapi()["paths"]["/approvals"]["post"]["responses"]
+    codes = {
+        code
+        for response in submit.values()
+        for content in response.get("content", {}).values()
+        for code in content.get("examples", {})
+    }
+    assert {"own-request", "approver-out-of-office", "delegation-ended", "request-open", "field-missing"} <= codes
+    assert "application/problem+json" in submit["409"]["content"]
+
+
+def test_bodies_have_examples() -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    for name in ("NewApproval", "Information", "Escalation", "Cancellation", "NewNote", "NewDelegation", "Approval"):
+        assert schemas[name]["example"], name
