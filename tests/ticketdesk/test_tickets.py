@@ -92,14 +92,6 @@ async def test_an_empty_update_is_rejected(open_desk: OpenDesk, nothing: dict[st
     assert (answer.status_code, answer.json()["code"]) == (422, "nothing-to-change")
 
 
-async def test_a_stale_version_is_rejected_and_the_current_one_accepted(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row(version=3))
-    stale = await desk.patch("/tickets/OPS-1", json={"priority": "low"}, headers={"If-Match": "2"})
-    assert (stale.status_code, stale.json()["code"]) == (412, "stale-version")
-    fresh = await desk.patch("/tickets/OPS-1", json={"priority": "low"}, headers={"If-Match": '"3"'})
-    assert (fresh.status_code, fresh.json()["version"]) == (200, 4)
-
-
 WRITES = [
     ("PATCH", "/tickets/{key}", {"priority": "low"}),
     ("PUT", "/tickets/{key}/assignee", {"assignee_id": AGENT}),

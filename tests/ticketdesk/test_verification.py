@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.ticketdesk.builders import ACCOUNTANT, AGENT, AWAY, DEPARTED, EVA, a_row, an_item_row
+from tests.ticketdesk.builders import ACCOUNTANT, AGENT, AWAY, DEPARTED, EVA, STARTS_LATER, a_row, an_item_row
 from tests.ticketdesk.conftest import OpenDesk
 
 
@@ -15,6 +15,7 @@ from tests.ticketdesk.conftest import OpenDesk
     [
         ("p-nobody", 422, "unknown-assignee"),
         (DEPARTED, 409, "assignee-not-employed"),
+        (STARTS_LATER, 409, "assignee-not-employed"),
         (ACCOUNTANT, 409, "assignee-outside-team"),
         (AWAY, 409, "assignee-out-of-office"),
     ],
@@ -35,7 +36,7 @@ async def test_an_active_member_of_the_team_can_be_assigned(open_desk: OpenDesk)
 
 
 async def test_a_person_on_vacation_can_be_assigned_a_ticket_due_afterwards(open_desk: OpenDesk) -> None:
-    desk = await open_desk(a_row(due_at="2026-03-11T12:00:00Z"))
+    desk = await open_desk(a_row(due_at="2026-03-11T09:00:00Z"))
     answer = await desk.put("/tickets/OPS-1/assignee", json={"assignee_id": AWAY})
     assert answer.status_code == 200
 
@@ -65,6 +66,11 @@ async def test_a_ticket_that_is_not_ready_cannot_be_verified(
     answer = await desk.post("/tickets/OPS-1/verification")
     assert answer.json()["code"] == code
     assert (await desk.get("/tickets/OPS-1")).json()["verified"] is False
+
+
+async def test_an_assignee_on_vacation_does_not_prevent_verification(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(assignee_id=AWAY))
+    assert (await desk.post("/tickets/OPS-1/verification")).json()["verified"] is True
 
 
 async def test_the_checklist_must_be_completed_before_verification(open_desk: OpenDesk) -> None:
