@@ -10,7 +10,6 @@ import httpx
 from companyos_datahub.demo import demo_seed
 from companyos_datahub.policies.model import PolicyVersion
 from companyos_datahub.records.model import Record, RecordKind
-from companyos_datahub.refreshes.model import RefreshJob, RefreshStatus
 from companyos_datahub.seed import Seed
 from companyos_datahub.sources.model import PipelineState, Source
 
@@ -28,18 +27,6 @@ def a_source(**changes: Any) -> Source:
         "refresh_minutes": 20,
     }
     return Source(**(values | changes))
-
-
-def a_job(**changes: Any) -> RefreshJob:
-    values: dict[str, Any] = {
-        "id": "RJ-1",
-        "metric_id": "MET-1",
-        "n": 1,
-        "status": RefreshStatus.QUEUED,
-        "requested_at": NOON,
-        "requested_by": "E-1",
-    }
-    return RefreshJob(**(values | changes))
 
 
 def a_license(**fields: Any) -> Record:

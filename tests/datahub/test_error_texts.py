@@ -22,6 +22,7 @@ ISSUE = {"subject": "MET-1", "kind": "wrong", "description": "Wrong."}
             {"fields": {"colour": 1}},
             "fields.colour is not a field of this license; accepted: product, seats, term_months, auto_renews",
         ),
+        ("/records/LIC-77", {"fields": {"seats": "41"}}, 'fields.seats must be of type integer; got "41"'),
         ("/records/LIC-77", {"title": " "}, 'title must not be blank; got " "'),
         ("/vendors/VEN-202", {"name": "\t"}, r'name must not be blank; got "\t"'),
         ("/vendors/VEN-202", {}, f"at least one of {VENDOR_NAMES} is required"),

@@ -16,6 +16,7 @@ from tests.datahub.builders import ids, problem
         ({"query": "halvorsen"}, ["E-1001"]),
         ({"query": "Mara.Lindqvist@halvorsen.example"}, ["E-1002"]),
         ({"query": "lead engineer"}, ["E-1007", "E-1008", "E-1009"]),
+        ({"query": "security lead"}, ["E-1007", "E-1008"]),
         ({"query": "finance"}, ["E-1002", "E-1003"]),
         ({"role": "cto"}, ["E-1006"]),
         ({"role": "legal_counsel"}, []),

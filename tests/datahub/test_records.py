@@ -45,10 +45,6 @@ async def test_a_search_respects_its_filters(hub: ServiceHarness, filters: dict[
     assert ids(await hub.get("/records", params=filters)) == expected
 
 
-async def test_an_empty_query_is_ignored(hub: ServiceHarness) -> None:
-    assert (await hub.get("/records", params={"query": ""})).json()["total"] == 12
-
-
 async def test_a_record_is_listed_with_amount_and_period(hub: ServiceHarness) -> None:
     columns = ("id", "amount_cents", "currency", "starts_on", "ends_on")
     listed = (await hub.get("/records", params={"query": "PO-3311 LIC-77 VEN-203"})).json()["items"]
@@ -100,7 +96,7 @@ async def test_an_update_changes_only_the_named_fields(hub: ServiceHarness) -> N
         ({}, (422, "nothing-to-update")),
         ({"fields": {}}, (422, "nothing-to-update")),
         ({"state": None}, (422, "nothing-to-update")),
-        ({"state": "sold"}, (422, "unknown-state")),
+        ({"state": "paid"}, (422, "unknown-state")),
         ({"fields": {"colour": "red"}}, (422, "unknown-field")),
         ({"fields": {"seats": "forty"}}, (422, "wrong-field-type")),
         ({"fields": {"seats": None}}, (422, "wrong-field-type")),

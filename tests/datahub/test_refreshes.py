@@ -120,7 +120,9 @@ async def test_the_changes_of_a_refresh_have_the_clock_as_actor_and_the_call_as_
 
 async def test_an_open_job_blocks_another_refresh(hub: ServiceHarness) -> None:
     await hub.post("/metrics/MET-1/refreshes")
-    assert problem(await hub.post("/metrics/MET-1/refreshes")) == (409, "refresh-running")
+    refused = await hub.post("/metrics/MET-1/refreshes")
+    assert problem(refused) == (409, "refresh-running")
+    assert "RJ-1" in refused.json()["detail"]
     await hub.advance(minutes=1)
     assert problem(await hub.post("/metrics/MET-1/refreshes")) == (409, "refresh-running")
     assert (await hub.post("/metrics/MET-2/refreshes")).status_code == 201
