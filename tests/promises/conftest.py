@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.promises.measurements import figures, table_of
-from verification.defects import DEFECTS
+from verification.defects import EPISODE_DEFECTS
 
 __all__ = ["figures"]
 
@@ -22,7 +22,9 @@ settings.register_profile(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add an option that plants a defect, to check that it is found."""
-    parser.addoption("--defect", choices=sorted(DEFECTS), help="plant a defect that the state machine has to find")
+    parser.addoption(
+        "--defect", choices=sorted(EPISODE_DEFECTS), help="plant a defect that the state machine has to find"
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

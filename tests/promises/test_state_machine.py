@@ -8,7 +8,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.promises.model_comparison import ModelMismatchError
 from tests.promises.state_machine import EnterpriseMachine
-from verification.defects import DEFECTS
+from verification.defects import EPISODE_DEFECTS
 
 pytestmark = pytest.mark.matrix
 
@@ -32,13 +32,13 @@ DEFECT_SEARCH = settings(SMALL, max_examples=120, phases=[Phase.generate])
 def test_three_episodes_behave_like_the_model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = request.config.getoption("--defect", None)
     if planted:
-        DEFECTS[planted](monkeypatch)
+        EPISODE_DEFECTS[planted](monkeypatch)
     is_night = request.config.getoption("--hypothesis-profile", None) == NIGHTLY
     run_state_machine_as_test(EnterpriseMachine, settings=settings.get_profile(NIGHTLY) if is_night else SMALL)
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
+@pytest.mark.parametrize("defect", EPISODE_DEFECTS)
 def test_a_planted_defect_is_detected(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    DEFECTS[defect](monkeypatch)
+    EPISODE_DEFECTS[defect](monkeypatch)
     with pytest.raises(ModelMismatchError):
         run_state_machine_as_test(EnterpriseMachine, settings=DEFECT_SEARCH)

@@ -1,12 +1,9 @@
-"""`python -m verification.faults [--cells PATTERN] [--trials N] [--seed N] [--json FILE]`: injects faults and prints
-the violations.
-"""
+"""`python -m verification.faults [--cells PATTERN] [--trials N]`: injects faults and prints the violations."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import shutil
 import signal
@@ -20,13 +17,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from companyos.cli.terminal import ERR, OUT
 from companyos_shared.temporary_folders import choose_temporary_parent
+from verification.defects import FAULT_DEFECTS
 from verification.faults.cells.catalogue import CELLS
-from verification.faults.report import RunMetadata, failed, markdown_table, terminal_table, to_json
+from verification.faults.findings import KINDS
+from verification.faults.report import describe_run, failed, markdown_table, terminal_table
 from verification.faults.runner import MAX_SENTENCES, CellResult, Suite
-from verification.faults.sabotage_trials import SABOTAGE_TRIALS, is_detected, run_sabotage_trial, sabotage_table
 
 DEFAULT_SEED = 1
 LINES_IN_A_LOG = 20
+
+DETECTED_BY = {
+    "op-ids-are-ignored": ("reset after the call, step", ("doubled",)),
+    "an-intent-is-forgotten": ("gateway.outcome.before, no retry", ("torn", "lost")),
+    "outcomes-are-not-journalled": ("kill -9 gateway in mid step", ("torn", "lost")),
+    "a-snapshot-omits-a-service": ("snapshot of another episode", ("lost",)),
+    "refusals-have-no-code": ("snapshot of another episode", ("unclear",)),
+}
+"""The cell that detects each defect, and the columns that must not all be 0."""
+
+TRIALS_OF_A_DEFECT = 3
 
 
 def main() -> None:
@@ -38,7 +47,7 @@ def main() -> None:
             OUT.print(cell.name)
         return
     if options.prove:
-        sys.exit(_run_sabotage_trials(options.seed))
+        sys.exit(_prove(options.seed))
     if not cells:
         ERR.print(f"No cell matches {options.cells!r}")
         sys.exit(2)
@@ -50,7 +59,7 @@ def main() -> None:
         lanes=options.lanes,
         is_full=options.full,
         trials=options.trials,
-        sabotage=options.sabotage,
+        defect=options.defect,
     )
     started_at = time.monotonic()
     try:
@@ -78,10 +87,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--lanes", type=int, default=2, metavar="N", help="number of parallel deployments (default: %(default)s)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results as JSON to FILE")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown to FILE")
-    parser.add_argument("--sabotage", metavar="NAME", help="run with one guarantee disabled; see docs/verification.md")
-    parser.add_argument("--prove", action="store_true", help="disable one guarantee at a time; each must be detected")
+    parser.add_argument("--defect", choices=sorted(FAULT_DEFECTS), help="run with a defect that breaks one guarantee")
+    parser.add_argument("--prove", action="store_true", help="run with each defect; each must be detected")
     parser.add_argument("--list", action="store_true", help="list the cells and exit")
     return parser
 
@@ -120,14 +128,22 @@ async def _run_to_end(suite: Suite) -> bool:
     return True
 
 
-def _run_sabotage_trials(seed: int) -> int:
-    folder = _new_folder()
+def _prove(seed: int) -> int:
+    """Run the cell of each defect with it and print the counts; return 1 if a defect is not detected."""
+    folder, missed = _new_folder(), 0
     try:
-        found = {trial: asyncio.run(run_sabotage_trial(trial, folder, seed)) for trial in SABOTAGE_TRIALS}
+        for defect, (name, columns) in DETECTED_BY.items():
+            cells = [cell for cell in CELLS if cell.name == name]
+            suite = Suite(cells, folder / defect, seed, lanes=1, trials=TRIALS_OF_A_DEFECT, defect=defect)
+            asyncio.run(suite.run())
+            counts = dict(zip(KINDS, suite.results[0].findings.counts(), strict=True))
+            is_detected = any(counts[column] for column in columns)
+            missed += not is_detected
+            result = "detected" if is_detected else "NOT DETECTED"
+            OUT.print(f"{defect} in {name}: {counts}, {result}", markup=False, soft_wrap=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    OUT.print(sabotage_table(found))
-    return int(not all(is_detected(trial, counts) for trial, counts in found.items()))
+    return int(missed > 0)
 
 
 def _new_folder() -> Path:
@@ -136,8 +152,8 @@ def _new_folder() -> Path:
 
 def _report(suite: Suite, options: argparse.Namespace, took_s: float, folder: Path) -> None:
     size = "full" if options.full else "smoke"
-    metadata = RunMetadata.now(seed=options.seed, size=size, took_s=took_s)
-    OUT.print(terminal_table(suite.results, metadata))
+    run = describe_run(seed=options.seed, size=size, took_s=took_s)
+    OUT.print(terminal_table(suite.results, run))
     if (done := sum(result.trials for result in suite.results)) < suite.planned:
         OUT.print(f"\nended after {done} of {suite.planned} trials", markup=False)
     for result in suite.results:
@@ -147,10 +163,8 @@ def _report(suite: Suite, options: argparse.Namespace, took_s: float, folder: Pa
             OUT.print(f"\n{result.cell.name}: {sentence}", markup=False)
     if folder.exists():
         OUT.print(f"\nFiles of deployments with findings: {folder}", markup=False)
-    if options.json:
-        options.json.write_text(json.dumps(to_json(suite.results, metadata), indent=2) + "\n", encoding="utf-8")
     if options.markdown:
-        options.markdown.write_text(markdown_table(suite.results, metadata), encoding="utf-8")
+        options.markdown.write_text(markdown_table(suite.results, run), encoding="utf-8")
 
 
 def _clear(folder: Path) -> None:

@@ -27,10 +27,10 @@ STEP_TIMEOUT_S = "5"
 class Deployment:
     """Four processes on one data folder, started as compose does, optionally with proxies before the services.
 
-    `sabotage` names a guarantee to disable, see `verification.faults.sabotage`.
+    `defect` names a defect of its processes, see `verification.defects`.
     """
 
-    def __init__(self, folder: Path, rng: Random, *, proxied: bool = False, sabotage: str | None = None) -> None:
+    def __init__(self, folder: Path, rng: Random, *, proxied: bool = False, defect: str | None = None) -> None:
         self.environment: dict[str, str] = {}
         self.slow_starts_s = 0.0
         self._starting = 0
@@ -41,7 +41,7 @@ class Deployment:
         self._rng = rng
         self._old_clients: list[GatewayClient] = []
         self._key = secrets.token_hex(32)
-        self._entry = ["-m", "verification.faults.sabotage", sabotage] if sabotage else ["-m"]
+        self._entry = ["-m", "verification.faults.with_defect", defect] if defect else ["-m"]
         self.data.mkdir(parents=True)
         for name in SERVICES:
             self.processes[name] = self._service(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 KINDS = ("torn", "lost", "doubled", "unclear")
@@ -21,9 +20,6 @@ class Findings:
 
     slowest_s: float = 0.0
     """The longest response time in seconds."""
-
-    observed_effects: Counter[str] = field(default_factory=Counter)
-    """Observed effects of the fault: refusals by code, broken connections, affected calls."""
 
     @property
     def is_clean(self) -> bool:
@@ -44,4 +40,3 @@ class Findings:
             getattr(self, kind).extend(getattr(other, kind))
         self.ended += other.ended
         self.slowest_s = max(self.slowest_s, other.slowest_s)
-        self.observed_effects.update(other.observed_effects)

@@ -184,8 +184,6 @@ class Player:
             self.findings.slowest_s = max(self.findings.slowest_s, took_s)
             if response.kind is Kind.UNCLEAR:
                 self.findings.unclear.append(f"{self.name}: {method} {path}: {response.why}")
-            if not response.is_done:
-                self.findings.observed_effects[response.code or response.kind.name.lower()] += 1
             if response.is_done:
                 self.on_done()
             is_unanswered = response.kind is Kind.BROKEN or response.code == "unanswered"

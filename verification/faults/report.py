@@ -1,16 +1,13 @@
-"""Reports of a run: a terminal table, a Markdown table and JSON."""
+"""Reports of a run: a terminal table and a Markdown table."""
 
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from rich.table import Table
 
 from companyos.cli.terminal import plain_table
-from verification.faults.findings import KINDS
 from verification.faults.runner import CellResult
 from verification.git import commit
 
@@ -18,31 +15,12 @@ HEADINGS = ("cell", "trials", "torn", "lost", "doubled", "unclear")
 NOT_RUN = "not run"
 
 
-@dataclass(frozen=True)
-class RunMetadata:
-    """Time, machine, commit and seed of a run."""
-
-    at: str
-    commit: str
-    seed: int
-    size: str
-    took_s: float
-    machine: str
-
-    @classmethod
-    def now(cls, *, seed: int, size: str, took_s: float) -> RunMetadata:
-        """Return the metadata of a run that ends now."""
-        return cls(
-            at=f"{datetime.now(UTC):%Y-%m-%d}",
-            commit=commit() or "unknown",
-            seed=seed,
-            size=size,
-            took_s=round(took_s),
-            machine=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        )
-
-    def __str__(self) -> str:
-        return f"{self.at}, commit {self.commit}, seed {self.seed}, {self.size}, {self.took_s:.0f} s, {self.machine}"
+def describe_run(*, seed: int, size: str, took_s: float) -> str:
+    """Return date, commit, seed, size, duration and machine of a run that ends now."""
+    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, commit {commit() or 'unknown'}, seed {seed}, {size}, {took_s:.0f} s, {machine}"
+    )
 
 
 def rows(results: list[CellResult]) -> list[tuple[str, ...]]:
@@ -58,9 +36,9 @@ def failed(results: list[CellResult]) -> bool:
     return not any(result.trials for result in results) or any(not result.findings.is_clean for result in results)
 
 
-def terminal_table(results: list[CellResult], metadata: RunMetadata) -> Table:
+def terminal_table(results: list[CellResult], run: str) -> Table:
     """Return the terminal table."""
-    table = plain_table(str(metadata))
+    table = plain_table(run)
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == "cell" else "right")
     for row in rows(results):
@@ -70,12 +48,12 @@ def terminal_table(results: list[CellResult], metadata: RunMetadata) -> Table:
     return table
 
 
-def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
+def markdown_table(results: list[CellResult], run: str) -> str:
     """Return the Markdown table."""
     lines = [
         "# Faults: the full table",
         "",
-        f"Written by `FAULTS=full make faults`: {metadata}.",
+        f"Written by `FAULTS=full make faults`: {run}.",
         "[Meaning of the columns](../docs/verification.md#faults).",
         "",
         f"| {' | '.join(HEADINGS)} |",
@@ -92,27 +70,6 @@ def markdown_table(results: list[CellResult], metadata: RunMetadata) -> str:
     if reasons or ended:
         lines += ["", *reasons, *ended]
     return "\n".join(lines) + "\n"
-
-
-def to_json(results: list[CellResult], metadata: RunMetadata) -> dict[str, Any]:
-    """Return the run as JSON."""
-    return {
-        **metadata.__dict__,
-        "cells": [
-            {
-                "cell": result.cell.name,
-                "trials": result.trials,
-                **dict(zip(KINDS, result.findings.counts(), strict=True)),
-                "ended_as_infra_error": result.findings.ended,
-                "took_s": round(result.took_s, 1),
-                "felt": dict(result.findings.observed_effects),
-                "slowest_answer_s": round(result.findings.slowest_s, 3),
-                "sentences": result.findings.to_sentences(),
-                "not_run": result.not_run,
-            }
-            for result in results
-        ],
-    }
 
 
 def _row(result: CellResult) -> tuple[str, ...]:

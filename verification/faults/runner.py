@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,7 +42,6 @@ class CellResult:
     cell: Cell
     planned: int
     trials: int = 0
-    took_s: float = 0.0
     findings: Findings = field(default_factory=Findings)
     not_run: str | None = None
 
@@ -58,7 +56,7 @@ class Suite:
     lanes: int = 2
     is_full: bool = False
     trials: int | None = None
-    sabotage: str | None = None
+    defect: str | None = None
     on_trial: Callable[[CellResult], None] = lambda _result: None
     results: list[CellResult] = field(init=False)
 
@@ -88,9 +86,7 @@ class Suite:
         try:
             while queue:
                 result, nth = queue.popleft()
-                started_at = time.monotonic()
                 result.findings.add(await lane.trial(result.cell, nth))
-                result.took_s += time.monotonic() - started_at
                 result.trials += 1
                 self.on_trial(result)
         finally:
@@ -149,7 +145,7 @@ class Lane:
             deployment_class = DEPLOYMENT_CLASSES.get(deployment_kind, Deployment)
             self._deployment_kind = deployment_kind
             self._deployment = deployment_class(
-                folder, rng, proxied=deployment_kind is DeploymentKind.PROXIED, sabotage=self._suite.sabotage
+                folder, rng, proxied=deployment_kind is DeploymentKind.PROXIED, defect=self._suite.defect
             )
             await self._deployment.start()
             self._references = {seed: await play_reference(self._deployment, seed) for seed in SEEDS}

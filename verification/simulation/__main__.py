@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from verification.simulation.defects import DEFECTS
+from verification.defects import SIMULATION_DEFECTS
 from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
 
@@ -52,7 +52,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("seeds", nargs="?", default="0-1999", help="seeds as FIRST-LAST, inclusive")
     parser.add_argument("--seed", type=int, help="play one seed twice and print its history")
     parser.add_argument(
-        "--defect", choices=sorted(DEFECTS), help="plant a defect; stop at the first history that finds it"
+        "--defect", choices=sorted(SIMULATION_DEFECTS), help="plant a defect; stop at the first history that finds it"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     return parser.parse_args()
@@ -73,7 +73,7 @@ def _play(seed: int, defect: str | None) -> HistoryResult:
     logging.disable(logging.CRITICAL)
     with pytest.MonkeyPatch.context() as patch:
         if defect is not None:
-            DEFECTS[defect](patch)
+            SIMULATION_DEFECTS[defect](patch)
         return play(seed)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.timeout(180)
 def test_a_run_prints_its_table_and_stores_its_results(tmp_path: Path) -> None:
-    kept, table = tmp_path / "run.json", tmp_path / "table.md"
+    table = tmp_path / "table.md"
     command = [
         sys.executable,
         "-m",
@@ -27,12 +26,10 @@ def test_a_run_prints_its_table_and_stores_its_results(tmp_path: Path) -> None:
         "1",
     ]
     response = subprocess.run(
-        [*command, "--json", str(kept), "--markdown", str(table)], capture_output=True, text=True, check=False, cwd=ROOT
+        [*command, "--markdown", str(table)], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert response.returncode == 0, response.stdout + response.stderr
     assert "client sends a step twice at once" in response.stdout
-    (cell,) = json.loads(kept.read_text())["cells"]
-    assert (cell["trials"], cell["torn"], cell["lost"], cell["doubled"], cell["unclear"]) == (1, 0, 0, 0, 0)
     assert "| client sends a step twice at once | 1 | 0 | 0 | 0 | 0 |" in table.read_text()
 
 
@@ -52,7 +49,7 @@ def test_an_interrupted_run_has_not_passed_and_reports_its_progress() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_sabotage_is_detected() -> None:
+def test_every_defect_is_detected() -> None:
     command = [sys.executable, "-m", "verification.faults", "--prove"]
     response = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert response.returncode == 0, response.stdout + response.stderr

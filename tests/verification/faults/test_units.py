@@ -13,23 +13,22 @@ from typing import Any
 import pytest
 
 from tests.architecture.sources import ROOT
+from verification.defects import FAULT_DEFECTS
 from verification.faults import player as player_module
+from verification.faults.__main__ import DETECTED_BY
 from verification.faults.cells import failpoints
 from verification.faults.cells.catalogue import CELLS
 from verification.faults.cells.workload import STEPS_TO_REACH_ALL_SERVICES
 from verification.faults.deployment import PROCESSES, SERVICES, Deployment
 from verification.faults.deployment_kinds import clock_environment, set_offset
-from verification.faults.findings import Findings
+from verification.faults.findings import KINDS, Findings
 from verification.faults.gateway_client import PROBLEM, GatewayClient, Kind, Response, parse_response
 from verification.faults.player import Player
-from verification.faults.report import RunMetadata, failed, markdown_table, rows, to_json
+from verification.faults.report import failed, markdown_table, rows
 from verification.faults.runner import CellResult
-from verification.faults.sabotage import SABOTAGES
-from verification.faults.sabotage_trials import SABOTAGE_TRIALS
 from verification.faults.step_script import CANARY, EpisodeEntities, Reference, action_of, canary_of, normalize
 
 ENTITIES = EpisodeEntities("OPS-1", "E-1", "APR-1")
-METADATA = RunMetadata("2026-03-02", "abc1234", 7, "full", 12.0, "Linux")
 
 
 @pytest.mark.parametrize(
@@ -125,10 +124,10 @@ def test_every_failpoint_has_a_cell() -> None:
     assert places == {*failpoints.GATEWAY_FAILPOINTS, *failpoints.SERVICE_FAILPOINTS, *failpoints.LEASE_FAILPOINTS}
 
 
-def test_every_sabotage_has_a_cell_that_detects_it() -> None:
-    assert {trial.sabotage for trial in SABOTAGE_TRIALS} == set(SABOTAGES)
-    assert {trial.cell for trial in SABOTAGE_TRIALS} <= {cell.name for cell in CELLS}
-    assert {column for trial in SABOTAGE_TRIALS for column in trial.columns} == {"torn", "lost", "doubled", "unclear"}
+def test_every_defect_has_a_cell_that_detects_it() -> None:
+    assert set(DETECTED_BY) == set(FAULT_DEFECTS)
+    assert {name for name, _ in DETECTED_BY.values()} <= {cell.name for cell in CELLS}
+    assert {column for _, columns in DETECTED_BY.values() for column in columns} == {*KINDS}
 
 
 def test_a_run_fails_if_anything_was_found_or_nothing_was_run() -> None:
@@ -147,10 +146,9 @@ def test_the_table_lists_cells_that_were_not_run_with_the_reason() -> None:
         (CELLS[1].name, "not run", "", "", "", ""),
         ("all", "3", "1", "2", "0", "0"),
     ]
-    kept = markdown_table([tried, skipped], METADATA)
+    kept = markdown_table([tried, skipped], "2026-03-02, commit abc1234, seed 7")
     assert "2026-03-02, commit abc1234, seed 7" in kept
     assert f"{CELLS[1].name}: not run, there is no disk." in kept
-    assert to_json([tried], METADATA)["cells"][0]["lost"] == 2
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")

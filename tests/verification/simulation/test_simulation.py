@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from verification.simulation.defects import DEFECTS
+from verification.defects import SIMULATION_DEFECTS
 from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
 from verification.simulation.network import Listener, Network
@@ -46,7 +46,7 @@ def test_a_seed_is_reproducible() -> None:
 
 @pytest.mark.parametrize("defect", DEFECTS_FOUND_AT_ONCE)
 def test_a_planted_defect_is_detected(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    DEFECTS[defect](monkeypatch)
+    SIMULATION_DEFECTS[defect](monkeypatch)
     assert any(play(seed).violation for seed in DEFECT_SEEDS)
 
 

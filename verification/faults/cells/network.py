@@ -37,7 +37,6 @@ async def strike_calls(
             )
         service_proxy.arm(None)
         await service_proxy.wait_for_background()
-        trial.findings.observed_effects["affected"] += service_proxy.strikes
 
     await run_during(trial, work, strike)
     if work == "step" and not exceeds_deadline and not service_proxy.strikes:
