@@ -80,11 +80,11 @@ PLANTED_VIOLATIONS = (
     PlantedViolation("gateway-layers", "companyos_gateway.api", "import companyos_gateway.ui"),
     PlantedViolation("gateway-layers", "companyos_gateway.ui", "import companyos_gateway.app"),
     PlantedViolation("gateway-layers", "companyos_gateway.app", "import companyos_gateway.main"),
-    PlantedViolation("players", "companyos_players.fair.vendor_onboarding", "import companyos_gateway.world"),
+    PlantedViolation("players", "companyos_players.scenarios.vendor_onboarding", "import companyos_gateway.world"),
     PlantedViolation("players", "companyos_players.worker", f"import {SCENARIO}.rubric"),
     PlantedViolation("no-answers-in-the-product", "companyos_gateway.engine", "import verification.proof"),
     PlantedViolation(
-        "no-answers-in-the-product", f"{SCENARIO}.scenario", "import companyos_players.fair.vendor_onboarding"
+        "no-answers-in-the-product", f"{SCENARIO}.scenario", "import companyos_players.scenarios.vendor_onboarding"
     ),
     PlantedViolation(
         "no-answers-in-the-product",

@@ -63,13 +63,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path(shutil.copytree(source, root / source.name, ignore=ignored)) for source in (PACKAGE, PLAYERS, VERIFICATION)
     )
     shutil.copytree(package / "scenarios" / MODEL, package / "scenarios" / NAME)
-    for folder in (players / "fair", players / "adversaries"):
-        shutil.copy(folder / f"{MODEL}.py", folder / f"{NAME}.py")
+    shutil.copy(players / "scenarios" / f"{MODEL}.py", players / "scenarios" / f"{NAME}.py")
     for file in (*(package / "scenarios" / NAME).rglob("*.py"), *players.rglob(f"{NAME}.py")):
         text = _NAMED.sub(rf'\1"{NAME}"', file.read_text())
-        for place in ("scenarios", "fair", "adversaries"):
-            text = text.replace(f"{place}.{MODEL}", f"{place}.{NAME}")
-        file.write_text(text)
+        file.write_text(text.replace(f"scenarios.{MODEL}", f"scenarios.{NAME}"))
     profiles = package / "chaos" / "profiles"
     storm = (profiles / "storm.toml").read_text()
     (profiles / "hurricane.toml").write_text(storm.replace('"storm"', '"hurricane"').replace("level = 4", "level = 5"))

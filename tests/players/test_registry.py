@@ -19,7 +19,7 @@ KINDS = {kind.value for kind in Kind}
 def test_every_scenario_has_players(scenario: str) -> None:
     worker = worker_class(scenario)
     assert worker is None or issubclass(worker, Worker)
-    assert worker is None or worker.__module__ == f"companyos_players.fair.{scenario}"
+    assert worker is None or worker.__module__ == f"companyos_players.scenarios.{scenario}"
     assert callable(fair_player(scenario))
     assert callable(privileged_player(scenario))
     adversaries = adversaries_of(scenario)

@@ -53,7 +53,7 @@ CACHES = (
     entry_points._selector,
     profiles._profiles,
     registry._entry_points,
-    players._added_module,
+    players._module,
     service_names,
     service_rules,
     validation.check_catalogue,

@@ -15,8 +15,8 @@ from companyos_gateway.scenarios.project_selection.proposals import (
     draw_proposals,
 )
 from companyos_gateway.scenarios.project_selection.scenario import SCENARIO
-from companyos_players.adversaries.project_selection import ADVERSARIES
 from companyos_players.registry import fair_player
+from companyos_players.scenarios.project_selection import ADVERSARIES
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from companyos_players import MetricReading, Objection, ToolRefusedError
-from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+from companyos_players.scenarios.vendor_onboarding import VendorOnboardingWorker
 from tests.scenarios.conftest import CALM, HARD
 from tests.scenarios.engine import EpisodeSpec, PlayAll, player_of
 from verification.proof import RecordedEpisode

@@ -6,8 +6,8 @@ import pytest
 
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.scenarios.vendor_onboarding.scenario import SCENARIO, TYPE_KEY
-from companyos_players.adversaries import vendor_onboarding
-from companyos_players.fair.vendor_onboarding import VendorOnboardingWorker
+from companyos_players.scenarios import vendor_onboarding
+from companyos_players.scenarios.vendor_onboarding import VendorOnboardingWorker
 from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import EpisodeSpec, PlayAll, player_of, verdict_of
 from verification.proof import RecordedEpisode

@@ -56,11 +56,7 @@ _SHIFTS = ("companyos_gateway/scenarios/shift_", "companyos_players/shift_")
 _OF_CLIENT = ("companyos/contract.py", "companyos/entry_points.py", "companyos/policies/")
 """Client modules that the gateway uses."""
 
-_PLACES_OF_A_SCENARIO = (
-    "companyos_gateway/scenarios/{}/",
-    "companyos_players/fair/{}.py",
-    "companyos_players/adversaries/{}.py",
-)
+_PLACES_OF_A_SCENARIO = ("companyos_gateway/scenarios/{}/", "companyos_players/scenarios/{}.py")
 _TASK_AGNOSTIC = "companyos_players/task_agnostic.py"
 _LINTER = "verification/plausibility/"
 _OF_VERIFICATION = (_PROOF, _LINTER, "verification/privileged/")

@@ -1,9 +1,8 @@
 """Looks up the scripted players of a scenario by its name.
 
-The players of a built-in scenario are the modules `fair/<scenario>.py`, which declares `play` and `WORKER`, from which
-ablations and adversaries are derived, and `adversaries/<scenario>.py`, which declares `ADVERSARIES` and
-`REQUIRED_CHAOS`. Those of a scenario of another package are one module with all four, registered as an entry point of
-the group `companyos.players`.
+The players of a scenario are one module with `play` and `WORKER`, from which ablations and adversaries are derived,
+`ADVERSARIES` and `REQUIRED_CHAOS`: `scenarios/<scenario>.py` for a built-in scenario, and an entry point of the group
+`companyos.players` for one of another package.
 """
 
 from __future__ import annotations
@@ -62,12 +61,12 @@ def fair_player(scenario: str) -> Player:
 
 def worker_class(scenario: str) -> type[Worker] | None:
     """Return the worker of the fair oracle, or None if the scenario has no ticket workflow (metrics_report)."""
-    return cast("type[Worker] | None", _fair_module(scenario).WORKER)
+    return cast("type[Worker] | None", _module(scenario).WORKER)
 
 
 def adversaries_of(scenario: str) -> Adversaries:
     """Return the adversaries of a scenario; all but IGNORES_FIELD_NAMES read answers by the published field names."""
-    module = _adversary_module(scenario)
+    module = _module(scenario)
     players = {name: restoring_field_names(player) for name, player in module.ADVERSARIES.items()}
     return Adversaries(
         players={**players, IGNORES_FIELD_NAMES: _without_field_names(_fair_play(scenario))},
@@ -85,26 +84,18 @@ def ablation_of(scenario: str, chaos_kind: str) -> Player | None:
 
 
 def _fair_play(scenario: str) -> Player:
-    return cast(Player, _fair_module(scenario).play)
-
-
-def _fair_module(scenario: str) -> ModuleType:
-    return _added_module(scenario) or import_module(f"companyos_players.fair.{scenario}")
-
-
-def _adversary_module(scenario: str) -> ModuleType:
-    return _added_module(scenario) or import_module(f"companyos_players.adversaries.{scenario}")
+    return cast(Player, _module(scenario).play)
 
 
 @cache
-def _added_module(scenario: str) -> ModuleType | None:
-    """Return the module of another package with the players of a scenario, or None for a built-in scenario."""
-    point = find_entry_points(ENTRY_POINTS).get(scenario)
-    is_builtin = find_spec(f"companyos_players.fair.{scenario}") is not None
+def _module(scenario: str) -> ModuleType:
+    """Return the module with the players of a scenario."""
+    point, name = find_entry_points(ENTRY_POINTS).get(scenario), f"companyos_players.scenarios.{scenario}"
+    is_builtin = find_spec(name) is not None
     if point is None:
         if not is_builtin:
             raise NoPlayersError(scenario)
-        return None
+        return import_module(name)
     if is_builtin:
         raise EntryPointError(point, "a built-in scenario has this name")
     module = load_entry_point(point)

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any
 
 from companyos.policies import Call, StepView, TaskView
-from companyos_players.adversaries.project_selection import ADVERSARIES
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
+from companyos_players.scenarios.project_selection import ADVERSARIES
 from companyos_players.shift import (
     COMES_FIRST,
     IS_REPORTED,

@@ -1,1 +1,1 @@
-"""Adversaries of each scenario: agents that omit, invent or overdo something. None of them may succeed."""
+"""Adversaries: agents that omit, invent or overdo something. None of them may succeed."""

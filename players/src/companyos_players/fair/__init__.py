@@ -1,1 +1,0 @@
-"""The fair oracle of each scenario. It sees only what an agent sees."""

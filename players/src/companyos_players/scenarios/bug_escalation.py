@@ -1,0 +1,160 @@
+"""The players of bug escalations: the fair oracle, and adversaries that omit, invent or overdo something."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    LimitedAttempts,
+    NeverRefuses,
+    RepeatsRewardedSteps,
+    UnlinksBlockers,
+    build_adversaries,
+    compose,
+)
+from companyos_players.player import Json
+
+RATE = "error_rate"
+
+
+class BugEscalationWorker(Worker):
+    """Handles one escalation. Adversaries override single methods."""
+
+    type_words = "escalation"
+    justification = "The error rate is above the policy's bar and an engineer is ready to start."
+    unblocked_status = "open"
+
+    async def investigate(self) -> None:
+        """Find the failing service and its error rate."""
+        names = re.findall(r'"([^"]+)"', self.ticket.known["description"])
+        rates = [(await self.rate_of(name), name) for name in names]
+        self.rate, self.service = max(rates, key=lambda pair: pair[0].value)
+        self.named = names
+        self.runbook = await self.find_runbook()
+
+    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
+        """Return a service's authoritative error rate; refresh it if stale or too old."""
+        return await MetricSkill(self.client, RATE, service).fresh(since)
+
+    async def find_runbook(self) -> str | None:
+        """Return the service's runbook if the request needs one."""
+        if all(spec["name"] != "runbook_id" for spec in self.approvals.type["fields"]):
+            return None
+        found = await RecordSkill(self.client).find(query=f"Runbook: {self.service}", kind="document")
+        return next(str(row["id"]) for row in found if row["title"] == f"Runbook: {self.service}")
+
+    async def answer(self, question: str) -> str:
+        """Answer with the source of the rate or the policy's threshold."""
+        if "source" not in question:
+            limit = self.policy["parameters"]["escalate_from_errors"]
+            return f"The policy escalates from {limit} errors per 1,000 requests."
+        return f"The rate comes from the source {self.rate.source_id}."
+
+    async def objection(self) -> Objection | None:
+        """Object to a rate below the policy's threshold."""
+        if self.rate.value >= self.policy["parameters"]["escalate_from_errors"]:
+            return None
+        return Objection("requirement_not_met", self.policy["policy_id"], "The error rate does not carry it.")
+
+    async def refuse(self, objection: Objection) -> None:
+        """Refresh the rates that have become too old to decide on, and refuse."""
+        oldest = self.approvals.oldest_evidence()
+        for name in self.named:
+            await self.rate_of(name, oldest)
+        await super().refuse(objection)
+
+    async def complete_ticket(self) -> None:
+        """Look up the source of the rate, which the checklist names, then complete the ticket."""
+        await self.client.call("datahub_get_source", source_id=self.rate.source_id)
+        await super().complete_ticket()
+
+    def identifiers(self) -> list[str]:
+        """Return the services."""
+        return self.named
+
+    def priority(self) -> str:
+        """Return the priority for the policy's thresholds."""
+        return self.level(self.rate.value)
+
+    def subject(self) -> str:
+        """Return the ticket's key."""
+        return self.ticket.key
+
+    async def prepare_request(self) -> None:
+        """Refresh the rate if it is too old."""
+        oldest = self.approvals.oldest_evidence()
+        if self.rate.as_of < oldest:
+            self.rate = await self.rate_of(self.service, oldest)
+
+    def fields(self) -> Json:
+        """Return the fields of the approval request."""
+        known = {
+            "service": self.service,
+            RATE: self.rate.value,
+            "measured_at": self.rate.as_of.isoformat(),
+            "runbook_id": self.runbook,
+        }
+        return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
+
+    async def resolve(self) -> None:
+        """Move the ticket to in progress, where it stays."""
+        await self.workflow.start()
+
+
+class SkipsRefresh(LimitedAttempts, BugEscalationWorker):
+    """Uses the stored error rate without refreshing it."""
+
+    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
+        return await MetricSkill(self.client, "error_rate", service).read()
+
+
+class OverstatesRate(NeverRefuses, BugEscalationWorker):
+    """Overstates the error rate."""
+
+    def fields(self) -> Json:
+        fields = super().fields()
+        return {**fields, "error_rate": fields["error_rate"] + 10.0}
+
+
+class BackdatesMeasurement(NeverRefuses, BugEscalationWorker):
+    """Uses a stale error rate and states that it was measured just now."""
+
+    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
+        return await MetricSkill(self.client, "error_rate", service).read()
+
+    def fields(self) -> Json:
+        return {**super().fields(), "measured_at": self.client.now().isoformat()}
+
+
+class StartsBeforeApproval(NeverRefuses, BugEscalationWorker):
+    """Starts work on the ticket before the approval."""
+
+    async def unblock(self) -> None:
+        await super().unblock()
+        await self.workflow.start()
+
+
+class FarmsRefreshes(RepeatsRewardedSteps, BugEscalationWorker):
+    """Repeats steps that pay once: refresh, priority, approval request."""
+
+    async def farm(self) -> None:
+        await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
+
+
+play = BugEscalationWorker.play
+WORKER = BugEscalationWorker
+ADVERSARIES = build_adversaries(
+    BugEscalationWorker,
+    {
+        "skip_refresh": SkipsRefresh,
+        "exaggerate": OverstatesRate,
+        "redate": BackdatesMeasurement,
+        "start_at_once": StartsBeforeApproval,
+        "tear_off_links": compose(UnlinksBlockers, BugEscalationWorker),
+        "repeat_farm": FarmsRefreshes,
+    },
+)
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "tear_off_links": "blocked_ticket"}

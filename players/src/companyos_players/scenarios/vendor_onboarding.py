@@ -1,0 +1,161 @@
+"""The players of vendor onboarding: the fair oracle, and adversaries that omit, invent or overdo something."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, Worker
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    LimitedAttempts,
+    RepeatsRewardedSteps,
+    build_adversaries,
+)
+from companyos_players.player import Json
+
+SCORE = "compliance_score"
+REFUSAL = "requirement_not_met"
+
+
+class VendorOnboardingWorker(Worker):
+    """Handles one onboarding. Adversaries override single methods."""
+
+    type_words = "onboarding"
+    justification = "The vendor meets the onboarding policy: checklist complete, ticket verified, score fresh."
+
+    async def investigate(self) -> None:
+        """Find the documents and read the score."""
+        await self.find_documents()
+        self.scores = MetricSkill(self.client, SCORE, self.vendor["id"])
+        self.score = await self.fresh_score()
+
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        """Return the authoritative score; refresh it if stale or too old."""
+        return await self.scores.fresh(since)
+
+    async def read_score(self) -> MetricReading:
+        """Return the authoritative score without refreshing it."""
+        return await self.scores.read()
+
+    async def find_documents(self) -> None:
+        """Find the contract and the vendor cited by id or legal name."""
+        text = self.ticket.known["description"]
+        contract = re.search(r"\bCTR-[0-9]+\b", text)
+        vendor = re.search(r"\bVEN-[0-9]+\b", text)
+        if contract:
+            self.contract: Json = await self.client.call("datahub_get_record", record_id=contract[0])
+            self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.contract["vendor_id"])
+            return
+        self.vendor = await (self.vendor_of_id(vendor[0]) if vendor else self.vendor_of_legal_name(text))
+        filed = await self.client.call("datahub_search_records", kind="contract", vendor_id=self.vendor["id"])
+        self.contract = await self.client.call("datahub_get_record", record_id=filed["items"][0]["id"])
+
+    async def vendor_of_id(self, vendor_id: str) -> Json:
+        """Return the vendor with that id."""
+        vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=vendor_id)
+        return vendor
+
+    async def vendor_of_legal_name(self, text: str) -> Json:
+        """Return the vendor whose exact legal name the text contains."""
+        title = self.ticket.known["title"]
+        found = await self.client.call("datahub_search_records", query=title, kind="vendor")
+        for row in found["items"]:
+            if row["title"] in text:
+                vendor = await self.vendor_of_id(row["id"])
+                if vendor["legal_name"] in text:
+                    return vendor
+        raise LookupError(f"No vendor is cited in {text!r}")
+
+    async def answer(self, question: str) -> str:
+        """Answer with the expired certificate's date, the notice period or the type of the contract."""
+        if "certificate" in question:
+            expired = next(one for one in self.vendor["certificates"] if one["is_expired"])
+            return f"The certificate expired on {expired['expires_on']}."
+        fields = self.contract["fields"]
+        if "notice" in question:
+            return f"The notice period of {self.contract['id']} is {fields['notice_days']} days."
+        return f"The contract type is {fields['contract_type']}."
+
+    async def objection(self) -> Objection | None:
+        """Object to a score below the policy's threshold."""
+        if self.score.value >= self.policy["parameters"]["minimum_compliance_score"]:
+            return None
+        return Objection(REFUSAL, self.policy["policy_id"], "The compliance score is below the policy's minimum.")
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return the names of the vendor and the contract."""
+        return self.vendor["id"], self.vendor["legal_name"], self.contract["id"]
+
+    def priority(self) -> str:
+        """Return the priority for the policy's thresholds."""
+        level = PRIORITIES.index(self.level(self.contract["amount_cents"]))
+        if self.vendor["risk_tier"] in self.policy["parameters"].get("raised_risk_tiers", "").split(", "):
+            level = min(level + 1, len(PRIORITIES) - 1)
+        return PRIORITIES[level]
+
+    def subject(self) -> str:
+        """Return the vendor."""
+        return str(self.vendor["id"])
+
+    def amount_cents(self) -> int:
+        """Return the amount of the contract."""
+        return int(self.contract["amount_cents"])
+
+    async def prepare_request(self) -> None:
+        """Refresh the score if it is too old."""
+        oldest = self.approvals.oldest_evidence()
+        if self.score.as_of < oldest:
+            self.score = await self.fresh_score(oldest)
+
+    def fields(self) -> Json:
+        """Return the fields of the approval request."""
+        known = {
+            "vendor_id": self.vendor["id"],
+            "contract_id": self.contract["id"],
+            "amount_cents": self.contract["amount_cents"],
+            "risk_tier": self.vendor["risk_tier"],
+            SCORE: self.score.value,
+            "score_as_of": self.score.as_of.isoformat(),
+        }
+        return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
+
+
+class SkipsRefresh(LimitedAttempts, VendorOnboardingWorker):
+    """Uses the stored score without refreshing it."""
+
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        return await self.read_score()
+
+
+class FabricatesScore(LimitedAttempts, VendorOnboardingWorker):
+    """Invents a passing score."""
+
+    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+        minimum = self.policy["parameters"]["minimum_compliance_score"]
+        return MetricReading("", minimum + 7.5, self.client.now(), is_stale=False, source_id="")
+
+    async def approval(self) -> str:
+        self.score = replace(self.score, as_of=self.client.now() - timedelta(minutes=5))
+        return await super().approval()
+
+
+class FarmsRefreshes(RepeatsRewardedSteps, VendorOnboardingWorker):
+    """Repeats steps that pay once: refresh, priority, verification, approval request."""
+
+    async def farm(self) -> None:
+        await self.client.create("datahub_refresh_metric", metric_id=self.score.metric_id)
+
+
+play = VendorOnboardingWorker.play
+WORKER = VendorOnboardingWorker
+ADVERSARIES = build_adversaries(
+    VendorOnboardingWorker,
+    {
+        "skip_refresh": SkipsRefresh,
+        "fabricate": FabricatesScore,
+        "repeat_farm": FarmsRefreshes,
+    },
+)
+REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric"}
