@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,24 @@ class NotesGateway:
 OpenGateway = Callable[..., AbstractAsyncContextManager[NotesGateway]]
 
 
+@asynccontextmanager
+async def gateway_over(
+    services: Mapping[str, FastAPI],
+    scenarios: Mapping[str, Any] | None = None,
+    *,
+    wrap: Wrap = lambda way: way,
+    **settings: Any,
+) -> AsyncIterator[NotesGateway]:
+    """Run a gateway over the apps of services, of which the first is the notes service."""
+    clients = {name: in_process_service_client(name, service, wrap) for name, service in services.items()}
+    scenarios = scenarios or {"note_keeping": NoteKeeping()}
+    runtime = GatewayRuntime(Settings(**settings), service_clients=ServiceClients(clients), scenarios=scenarios)
+    app = create_app(runtime)
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+        yield NotesGateway(http, app, runtime, next(iter(services.values())))
+
+
 @pytest.fixture
 def open_gateway(tmp_path: Path) -> OpenGateway:
     """Return a function that opens a gateway over the notes service."""
@@ -71,21 +90,28 @@ def open_gateway(tmp_path: Path) -> OpenGateway:
     async def opened(
         scenario: NoteKeeping | None = None,
         *,
-        wrap: Wrap = lambda way: way,
         names: Sequence[str] = ("note_keeping",),
-        **settings: Any,
+        **options: Any,
     ) -> AsyncIterator[NotesGateway]:
         service = service_app(SERVICE, tmp_path)
-        service_clients = ServiceClients({"notes": in_process_service_client("notes", service, wrap)})
-        scenarios: Mapping[str, Any] = dict.fromkeys(names, scenario or NoteKeeping())
-        runtime = GatewayRuntime(Settings(**settings), service_clients=service_clients, scenarios=scenarios)
-        app = create_app(runtime)
-        gateway = httpx.ASGITransport(app)
-        async with app.router.lifespan_context(app), httpx.AsyncClient(transport=gateway, base_url="http://g") as http:
-            yield NotesGateway(http, app, runtime, service)
+        scenarios = dict.fromkeys(names, scenario or NoteKeeping())
+        async with gateway_over({"notes": service}, scenarios, **options) as gateway:
+            yield gateway
         service.state.episodes.close()
 
     return opened
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """The data folder of the gateways that `open_kept` opens."""
+    return tmp_path / "kept"
+
+
+@pytest.fixture
+def open_kept(open_gateway: OpenGateway, kept: Path) -> OpenGateway:
+    """Return a function that opens a gateway over the notes service with a data folder, which later ones read again."""
+    return partial(open_gateway, data_dir=kept)
 
 
 @pytest.fixture

@@ -13,18 +13,11 @@ import shutil
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import Any
 
-import httpx
-
-from companyos_gateway.app import create_app
 from companyos_gateway.engine.manifest import FORMAT
-from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.settings import Settings
-from tests.gateway.conftest import NotesGateway
-from tests.gateway.notes import SERVICE, NoteKeeping
-from verification.in_process import in_process_service_client, service_app
+from tests.gateway.conftest import gateway_over
+from tests.gateway.notes import SERVICE
+from verification.in_process import service_app
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 EXPECTED = "expected.json"
@@ -34,19 +27,10 @@ EPISODE = "kept-over-versions"
 async def play(folder: Path) -> None:
     """Play an episode, take a snapshot in the middle, and write a file with the expectations for later versions."""
     service = service_app(SERVICE, folder)
-    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
-    runtime = GatewayRuntime(
-        Settings(data_dir=folder / "kept"),
-        service_clients=ServiceClients({"notes": in_process_service_client("notes", service)}),
-        scenarios=scenarios,
-    )
-    app = create_app(runtime)
-    transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
-        gateway = NotesGateway(http, app, runtime, service)
+    async with gateway_over({"notes": service}, data_dir=folder / "kept") as gateway:
         await gateway.reset(episode_id=EPISODE)
         await gateway.step(EPISODE, "notes_write_note", text="before the snapshot")
-        taken = (await http.post(f"/v1/episodes/{EPISODE}/snapshots")).json()["id"]
+        taken = (await gateway.http.post(f"/v1/episodes/{EPISODE}/snapshots")).json()["id"]
         await gateway.step(EPISODE, "notes_write_note", text="after the snapshot")
         await gateway.step(EPISODE, "wait", minutes=600)
         state = await gateway.state(EPISODE)

@@ -72,17 +72,16 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES)
 async def test_a_damaged_episode_is_quarantined_with_its_databases(
-    open_gateway: OpenGateway, tmp_path: Path, name: str, damage: Damage
+    open_kept: OpenGateway, kept: Path, tmp_path: Path, name: str, damage: Damage
 ) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         damaged, other = [await gateway.begin() for _ in range(2)]
         for episode in (damaged, other):
             await gateway.step(episode, "notes_write_note", text=f"of {episode}")
         folder = gateway.runtime.engine().store.get(damaged).internal_id
     damage(kept / "gateway" / "episodes" / folder / name)
     for _ in range(2):
-        async with open_gateway(data_dir=kept) as gateway:
+        async with open_kept() as gateway:
             assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [other]
             assert f"of {other}" in await texts(gateway, other)
             (item,) = (await gateway.http.get("/v1/quarantine")).json()
@@ -96,16 +95,15 @@ async def test_a_damaged_episode_is_quarantined_with_its_databases(
 
 @pytest.mark.parametrize("damage", [truncate, flip_bit(1), lose_the_last_line])
 async def test_a_kept_episode_in_quarantine_is_not_replaced(
-    open_gateway: OpenGateway, tmp_path: Path, damage: Damage
+    open_kept: OpenGateway, kept: Path, tmp_path: Path, damage: Damage
 ) -> None:
-    settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main"}
-    settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
-    async with open_gateway(**settings) as gateway:
+    settings: dict[str, Any] = {"keep_episode": "main", "names": ("note_keeping", DEFAULT_SCENARIO)}
+    async with open_kept(**settings) as gateway:
         await gateway.step("main", "notes_write_note", text="one")
         folder = gateway.runtime.engine().store.get("main").internal_id
-    files = tmp_path / "kept" / "gateway" / "episodes" / folder
+    files = kept / "gateway" / "episodes" / folder
     damage(files / ("1.jsonl" if damage is lose_the_last_line else "manifest.json"))
-    async with open_gateway(**settings) as gateway:
+    async with open_kept(**settings) as gateway:
         assert (await gateway.http.get("/v1/episodes")).json() == []
         refused = [
             await gateway.http.get("/v1/episodes/main"),
@@ -116,55 +114,50 @@ async def test_a_kept_episode_in_quarantine_is_not_replaced(
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (await gateway.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
     assert notes_in_databases(tmp_path / "notes", folder) == set()
-    async with open_gateway(**settings) as gateway:
+    async with open_kept(**settings) as gateway:
         assert "one" not in await texts(gateway, "main")
 
 
-async def test_an_episode_of_a_changed_task_is_restored_with_the_original_task(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_an_episode_of_a_changed_task_is_restored_with_the_original_task(open_kept: OpenGateway) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         state = await gateway.state(episode)
-    async with open_gateway(NoteKeeping(later=STARTED_AT), data_dir=kept) as gateway:
+    async with open_kept(NoteKeeping(later=STARTED_AT)) as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert item["reason"] == "task-changed"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
         assert (await gateway.http.get("/v1/quarantine")).json() == []
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert await gateway.state(episode) == state
         assert "one" in await texts(gateway, episode)
 
 
 async def test_an_interrupted_move_to_quarantine_is_completed(
-    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_kept: OpenGateway, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
     (manifest,) = (kept / "gateway" / "episodes").glob("*/manifest.json")
     whole = manifest.read_bytes()
     truncate(manifest)
     with monkeypatch.context() as patch:
         patch.setattr(Quarantine, "add_databases", lambda *_given: None)
-        async with open_gateway(data_dir=kept) as gateway:
+        async with open_kept() as gateway:
             (item,) = (await gateway.http.get("/v1/quarantine")).json()
             assert item["databases"] == {}
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert list(item["databases"]) == ["notes"]
         (moved,) = (kept / "gateway" / "quarantine").glob("*/episode/manifest.json")
         moved.write_bytes(whole)
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert "one" in await texts(gateway, episode)
 
 
-async def test_unknown_files_and_folders_are_not_changed(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_unknown_files_and_folders_are_not_changed(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         folder = gateway.runtime.engine().store.get(episode).internal_id
     gateway_dir = kept / "gateway"
@@ -179,7 +172,7 @@ async def test_unknown_files_and_folders_are_not_changed(open_gateway: OpenGatew
     for path in foreign:
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert "one" in await texts(gateway, episode)
         found = (await gateway.http.get("/readyz")).json()["quarantine"]["unknown_files"]
         assert found == 5
@@ -188,17 +181,16 @@ async def test_unknown_files_and_folders_are_not_changed(open_gateway: OpenGatew
 
 @pytest.mark.parametrize("damage", [truncate, flip_bit(1), make_newer])
 async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
-    open_gateway: OpenGateway, tmp_path: Path, damage: Damage
+    open_kept: OpenGateway, kept: Path, tmp_path: Path, damage: Damage
 ) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         taken = await snapshot(gateway, episode)
         await gateway.step(episode, "notes_write_note", text="two")
     content = (path := kept / "gateway" / "snapshots" / f"{taken}.jsonl").read_bytes()
     before = databases(tmp_path / "notes")
     damage(path)
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         (item,) = [one for one in (await gateway.http.get("/v1/quarantine")).json() if one["kind"] == "snapshot"]
         assert item["snapshot_id"] == taken
         answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={})
@@ -208,22 +200,21 @@ async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
     assert databases(tmp_path / "notes") == before
 
 
-async def test_a_missing_service_database_quarantines_the_episode(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_a_missing_service_database_quarantines_the_episode(open_kept: OpenGateway, tmp_path: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         folder = gateway.runtime.engine().store.get(episode).internal_id
     for path in (tmp_path / "notes" / "episodes" / folder).iterdir():
         path.unlink()
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.http.get("/v1/episodes")).json() == []
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["episode_id"], item["reason"]) == (episode, "database-mismatch")
 
 
-async def quarantined_episode(open_gateway: OpenGateway, kept: Path) -> str:
+async def quarantined_episode(open_kept: OpenGateway, kept: Path) -> str:
     """Play an episode and damage its manifest, so that the next start quarantines it; return the internal id."""
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         folder = gateway.runtime.engine().store.get(episode).internal_id
     truncate(kept / "gateway" / "episodes" / folder / "manifest.json")
@@ -232,10 +223,10 @@ async def quarantined_episode(open_gateway: OpenGateway, kept: Path) -> str:
 
 @pytest.mark.parametrize("call", ["remove", "restore"])
 async def test_a_repeated_call_completes_what_a_service_has_already_done(
-    open_gateway: OpenGateway, tmp_path: Path, call: str
+    open_kept: OpenGateway, kept: Path, tmp_path: Path, call: str
 ) -> None:
-    folder = await quarantined_episode(open_gateway, tmp_path / "kept")
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    folder = await quarantined_episode(open_kept, kept)
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         service_quarantine = gateway.service.state.episodes.quarantine
         for entry in item["databases"]["notes"]:
@@ -250,10 +241,10 @@ async def test_a_repeated_call_completes_what_a_service_has_already_done(
 
 @pytest.mark.parametrize("done", ["remove", "restore"])
 async def test_an_item_whose_databases_are_deleted_is_not_restored_and_one_that_is_restored_in_part_is_not_deleted(
-    open_gateway: OpenGateway, tmp_path: Path, done: str
+    open_kept: OpenGateway, kept: Path, done: str
 ) -> None:
-    await quarantined_episode(open_gateway, tmp_path / "kept")
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    await quarantined_episode(open_kept, kept)
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         for entry in item["databases"]["notes"]:
             getattr(gateway.service.state.episodes.quarantine, done)(entry)
@@ -264,9 +255,9 @@ async def test_an_item_whose_databases_are_deleted_is_not_restored_and_one_that_
 
 
 async def test_concurrent_deletions_of_an_item_delete_it_once(
-    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_kept: OpenGateway, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await quarantined_episode(open_gateway, tmp_path / "kept")
+    await quarantined_episode(open_kept, kept)
     move_quarantined, both_began = ServiceClients.move_quarantined, asyncio.Barrier(2)
 
     async def move_once_both_began(
@@ -276,20 +267,17 @@ async def test_concurrent_deletions_of_an_item_delete_it_once(
         await move_quarantined(clients, service, entry, verb)
 
     monkeypatch.setattr(ServiceClients, "move_quarantined", move_once_both_began)
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         deletions = [gateway.http.delete(f"/v1/quarantine/{item['id']}") for _ in range(2)]
         assert {answer.status_code for answer in await asyncio.gather(*deletions)} == {204, 404}
 
 
-async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         taken = await snapshot(gateway, await gateway.begin())
     truncate(path := kept / "gateway" / "snapshots" / f"{taken}.jsonl")
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         (kept / "gateway" / "quarantine" / item["id"] / path.name).rename(path)
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
@@ -298,14 +286,14 @@ async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(
 
 @pytest.mark.parametrize("names", [(), ("reason.tmp",)])
 async def test_an_item_whose_reason_was_never_written_is_not_listed(
-    open_gateway: OpenGateway, tmp_path: Path, names: tuple[str, ...]
+    open_kept: OpenGateway, kept: Path, names: tuple[str, ...]
 ) -> None:
-    folder = await quarantined_episode(open_gateway, tmp_path / "kept")
-    unfinished = tmp_path / "kept" / "gateway" / "quarantine" / folder
+    folder = await quarantined_episode(open_kept, kept)
+    unfinished = kept / "gateway" / "quarantine" / folder
     unfinished.mkdir(parents=True)
     for name in names:
         (unfinished / name).write_bytes(b"torn")
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         items = (await gateway.http.get("/v1/quarantine")).json()
         assert [(item["id"], item["internal_id"]) for item in items] == [(folder, folder)]
 

@@ -76,27 +76,27 @@ async def test_ended_episodes_are_dropped_without_a_further_request(
 
 
 async def test_episodes_without_service_calls_are_not_dropped_in_any_service(
-    open_gateway: OpenGateway, drops: Drops, tmp_path: Path
+    open_kept: OpenGateway, drops: Drops, kept: Path
 ) -> None:
-    async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
+    async with open_kept(wrap=drops.wrap) as gateway:
         episode = await gateway.begin()
         await gateway.http.delete(f"/v1/episodes/{episode}")
         await gateway.runtime.engine().store.remover.flush()
-        assert list((tmp_path / "kept" / "gateway" / "episodes").iterdir()) == []
+        assert list((kept / "gateway" / "episodes").iterdir()) == []
     assert drops.batches == []
 
 
 async def test_an_unconfirmed_drop_is_retried_and_the_episode_stays_marked(
-    open_gateway: OpenGateway, drops: Drops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_kept: OpenGateway, drops: Drops, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.05)
-    async with open_gateway(wrap=drops.wrap, data_dir=tmp_path / "kept") as gateway:
+    async with open_kept(wrap=drops.wrap) as gateway:
         episode = await gateway.begin("to be dropped")
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
         drops.unreachable = True
         assert (await gateway.http.delete(f"/v1/episodes/{episode}")).status_code == 204
         await gateway.runtime.engine().store.remover.flush()
-        marked = list((tmp_path / "kept" / "gateway" / "episodes").glob(f"{ENDED_PREFIX}*"))
+        marked = list((kept / "gateway" / "episodes").glob(f"{ENDED_PREFIX}*"))
         assert (len(_folders(tmp_path)), len(marked)) == (1, 1)
         drops.unreachable = False
         await _wait_until_dropped(tmp_path)

@@ -115,15 +115,14 @@ async def test_every_metric_that_the_operations_page_names_exists(gateway: Notes
     assert named <= existing
 
 
-async def test_each_gateway_has_separate_metrics(open_gateway: OpenGateway) -> None:
-    async with open_gateway() as gateway:
-        await gateway.reset()
-        other = create_app(GatewayRuntime(Settings()))
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(other), base_url="http://g") as http:
-            metrics = await figures_of(http)
-        assert ("companyos_episodes_live", ()) not in metrics
-        assert not [name for name, _ in metrics if name == "companyos_operations_total"]
-        assert (await figures_of(gateway.http))["companyos_operations_total", ("reset", "done")] == 1
+async def test_each_gateway_has_separate_metrics(gateway: NotesGateway) -> None:
+    await gateway.reset()
+    other = create_app(GatewayRuntime(Settings()))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(other), base_url="http://g") as http:
+        metrics = await figures_of(http)
+    assert ("companyos_episodes_live", ()) not in metrics
+    assert not [name for name, _ in metrics if name == "companyos_operations_total"]
+    assert (await figures_of(gateway.http))["companyos_operations_total", ("reset", "done")] == 1
 
 
 async def test_a_gateway_without_problems_is_ready(gateway: NotesGateway) -> None:

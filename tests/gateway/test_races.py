@@ -72,20 +72,20 @@ async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
 
 
 async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
-    open_gateway: OpenGateway, held: Held, tmp_path: Path
+    open_kept: OpenGateway, held: Held, kept: Path
 ) -> None:
-    async with open_gateway(wrap=held.wrap, data_dir=tmp_path / "kept") as gateway:
+    async with open_kept(wrap=held.wrap) as gateway:
         episode = await gateway.begin("one")
         restoring = restore(gateway, episode, await snapshot(gateway, episode))
         answer = await _while_held(held, restoring, gateway.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
-        assert list((tmp_path / "kept" / "gateway" / "episodes").glob("[!.]*")) == []
+        assert list((kept / "gateway" / "episodes").glob("[!.]*")) == []
 
 
 async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after_a_restart(
-    open_gateway: OpenGateway, held: Held, tmp_path: Path
+    open_kept: OpenGateway, held: Held
 ) -> None:
-    async with open_gateway(wrap=held.wrap, data_dir=tmp_path / "kept") as gateway:
+    async with open_kept(wrap=held.wrap) as gateway:
         async with connected(gateway.app) as socket:
             await socket.reset(episode_id="mine")
             await socket.step("notes_write_note", text="one")
@@ -94,7 +94,7 @@ async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after
             assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
             await socket.step("notes_write_note", text="two")
         output = await evidence(gateway, "mine")
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         assert await evidence(gateway, "mine") == output
 
 
@@ -162,9 +162,9 @@ async def test_an_episode_that_was_deleted_by_another_client_is_reported_as_clos
 
 
 async def test_a_step_in_flight_during_a_reset_leaves_no_database_of_its_epoch(
-    open_gateway: OpenGateway, tmp_path: Path
+    gateway: NotesGateway, tmp_path: Path
 ) -> None:
-    async with open_gateway() as gateway, connected(gateway.app) as socket:
+    async with connected(gateway.app) as socket:
         engine = gateway.runtime.engine()
         await socket.reset(episode_id="mine")
         previous = engine.store.get("mine")

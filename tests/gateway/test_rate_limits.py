@@ -229,13 +229,12 @@ ADDRESS = "address 127.0.0.1"
     ],
 )
 async def test_a_request_belongs_to_the_live_episode_that_it_names(
-    open_gateway: OpenGateway, method: str, path: str, body: object
+    gateway: NotesGateway, method: str, path: str, body: object
 ) -> None:
-    async with open_gateway() as gateway:
-        await gateway.reset(episode_id="live")
-        _shares_of(gateway)._clients.clear()
-        await gateway.http.request(method, path, json=body)
-        assert _names(gateway) - {ADDRESS} == {client_of_episode("live")}
+    await gateway.reset(episode_id="live")
+    _shares_of(gateway)._clients.clear()
+    await gateway.http.request(method, path, json=body)
+    assert _names(gateway) - {ADDRESS} == {client_of_episode("live")}
 
 
 @pytest.mark.sample(4)
@@ -250,11 +249,10 @@ async def test_a_request_belongs_to_the_live_episode_that_it_names(
     ],
 )
 async def test_a_request_without_a_live_episode_belongs_to_its_address(
-    open_gateway: OpenGateway, method: str, path: str, body: object
+    gateway: NotesGateway, method: str, path: str, body: object
 ) -> None:
-    async with open_gateway() as gateway:
-        await gateway.http.request(method, path, json=body)
-        assert _names(gateway) == {ADDRESS}
+    await gateway.http.request(method, path, json=body)
+    assert _names(gateway) == {ADDRESS}
 
 
 async def test_a_token_determines_the_client_if_tokens_are_required(open_gateway: OpenGateway) -> None:
@@ -279,16 +277,16 @@ async def test_a_token_determines_the_client_if_tokens_are_required(open_gateway
         assert _names(gateway) == {"trainer"}
 
 
-async def test_a_socket_belongs_to_its_current_episode(open_gateway: OpenGateway) -> None:
-    async with open_gateway() as gateway, connected(gateway.app) as socket:
+async def test_a_socket_belongs_to_its_current_episode(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
         _shares_of(gateway)._clients.clear()
         await socket.step("notes_list_notes")
         assert _names(gateway) == {client_of_episode("live")}
 
 
-async def test_ended_episodes_leave_the_share_of_the_others_as_it_is(open_gateway: OpenGateway) -> None:
-    async with open_gateway() as gateway, connected(gateway.app) as socket:
+async def test_ended_episodes_leave_the_share_of_the_others_as_it_is(gateway: NotesGateway) -> None:
+    async with connected(gateway.app) as socket:
         for number in range(6):
             await gateway.reset(episode_id=f"closed-{number}")
             await gateway.http.delete(f"/v1/episodes/closed-{number}")

@@ -24,14 +24,13 @@ from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 from tests.gateway.transports import Held
 
 
-async def test_an_episode_is_recovered_unchanged(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_an_episode_is_recovered_unchanged(open_kept: OpenGateway) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin()
         for tool, arguments in _SOME_STEPS:
             await gateway.step(episode, tool, **arguments)
         state, output = await gateway.state(episode), await evidence(gateway, episode)
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert await gateway.state(episode) == state
         assert await evidence(gateway, episode) == output
         repeated = await gateway.post_step(episode, "notes_list_notes", step=4)
@@ -40,60 +39,54 @@ async def test_an_episode_is_recovered_unchanged(open_gateway: OpenGateway, tmp_
         assert (ended["done"], (await gateway.state(episode))["outcome"]) == (True, "failed")
 
 
-async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
+async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(open_kept: OpenGateway) -> None:
     fault = Fault(kind=FaultKind.RATE_LIMITED, retry_after_s=7)
-    scenario, kept = NoteKeeping(faults={("list_notes", 1): fault}), tmp_path / "kept"
-    async with open_gateway(scenario, data_dir=kept) as gateway:
+    scenario = NoteKeeping(faults={("list_notes", 1): fault})
+    async with open_kept(scenario) as gateway:
         episode = await gateway.begin()
         limited = await gateway.step(episode, "notes_list_notes")
         assert limited["observation"]["result"]["retry_after_s"] == 7
         output = await evidence(gateway, episode)
-    async with open_gateway(scenario, data_dir=kept) as gateway:
+    async with open_kept(scenario) as gateway:
         assert await evidence(gateway, episode) == output
 
 
-async def test_an_interrupted_step_is_completed_once(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept, held = tmp_path / "kept", Held()
-    async with open_gateway(data_dir=kept, wrap=held.wrap) as gateway:
+async def test_an_interrupted_step_is_completed_once(open_kept: OpenGateway) -> None:
+    held = Held()
+    async with open_kept(wrap=held.wrap) as gateway:
         episode = await gateway.begin("one")
         held.released.clear()
         cut_off = asyncio.create_task(gateway.post_step(episode, "notes_write_note", step=2, text="two"))
         await held.arrived.wait()
         await _kill(gateway, cut_off)
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.state(episode))["step_count"] == 2
         answer = (await gateway.post_step(episode, "notes_write_note", step=2, text="two")).json()
         assert answer["observation"]["result"]["text"] == "two"
         assert (await texts(gateway, episode)).count("two") == 1
 
 
-async def test_a_truncated_line_at_the_end_of_a_journal_is_removed(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_a_truncated_line_at_the_end_of_a_journal_is_removed(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
     journal = next((kept / "gateway" / "episodes").rglob("*.jsonl"))
     with journal.open("ab") as file:
         file.write(b'{"intent": {"step": 2, "to')
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.state(episode))["step_count"] == 1
         await gateway.step(episode, "notes_write_note", text="two")
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.state(episode))["step_count"] == 2
 
 
-async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin()
         (journal,) = (kept / "gateway" / "episodes").rglob("*.jsonl")
         synced = journal.read_bytes()
         await gateway.step(episode, "notes_write_note", text="one")
     journal.write_bytes(synced)
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.http.get("/v1/episodes")).json() == []
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["id"], item["reason"]) == (journal.parent.name, "database-mismatch")
@@ -131,12 +124,11 @@ def _fail_after_a_note(evidence: Evidence) -> list[str]:
     ],
 )
 async def test_an_exception_of_a_changed_scenario_quarantines_only_its_own_episode(
-    open_gateway: OpenGateway, tmp_path: Path, caplog: pytest.LogCaptureFixture, defect: str, detail: str
+    open_kept: OpenGateway, caplog: pytest.LogCaptureFixture, defect: str, detail: str
 ) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         changed, other = [await gateway.begin("one", seed=seed) for seed in (1, 2)]
-    async with open_gateway(ChangedScenario(defect=defect), data_dir=kept) as gateway:
+    async with open_kept(ChangedScenario(defect=defect)) as gateway:
         assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [other]
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["episode_id"], item["reason"], item["detail"]) == (changed, "task-changed", detail)
@@ -144,9 +136,8 @@ async def test_an_exception_of_a_changed_scenario_quarantines_only_its_own_episo
     assert logged.name == "companyos_gateway.engine.recovery"
 
 
-async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin()
         taken = await snapshot(gateway, episode)
         whole, cut_off = await fork(gateway, taken, 2), await fork(gateway, taken, 3)
@@ -156,18 +147,18 @@ async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_gateway: O
     notes = kept / "gateway" / "unfinished"
     assert not list(notes.iterdir())
     (notes / batch).touch()
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         live = {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()}
         assert live == {episode, *whole}
         assert not list(notes.iterdir())
 
 
 async def test_an_episode_that_replaced_an_ended_one_just_before_a_crash_is_recovered(
-    open_gateway: OpenGateway, tmp_path: Path
+    open_kept: OpenGateway, kept: Path, tmp_path: Path
 ) -> None:
-    kept, aside = tmp_path / "kept", tmp_path / "aside"
+    aside = tmp_path / "aside"
     folders, labels = kept / "gateway" / "episodes", [f"run-{number}" for number in range(6)]
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         for label in labels:
             await gateway.begin("old", episode_id=label)
             await gateway.step(label, "finish", outcome="done", summary="Done.")
@@ -175,16 +166,15 @@ async def test_an_episode_that_replaced_an_ended_one_just_before_a_crash_is_reco
         for label in labels:
             await gateway.begin(episode_id=label)
     shutil.copytree(aside, folders, dirs_exist_ok=True)
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         steps = {one["episode_id"]: one["step_count"] for one in (await gateway.http.get("/v1/episodes")).json()}
         assert steps == dict.fromkeys(labels, 0)
         items = (await gateway.http.get("/v1/quarantine")).json()
         assert [(one["kind"], one["reason"]) for one in items] == [("episode", "duplicate-id")] * len(labels)
 
 
-async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_unreferenced_data_in_services_is_quarantined(open_kept: OpenGateway, kept: Path, tmp_path: Path) -> None:
+    async with open_kept() as gateway:
         lost, found = [await gateway.begin() for _ in range(2)]
         for episode in (lost, found):
             await gateway.step(episode, "notes_write_note", text="one")
@@ -192,7 +182,7 @@ async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGa
         folder = gateway.runtime.engine().store.get(lost).internal_id
     shutil.rmtree(kept / "gateway" / "episodes" / folder)
     (kept / "gateway" / "snapshots" / f"{taken[0]}.jsonl").unlink()
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [found]
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["kind"], item["reason"], len(item["databases"]["notes"])) == ("databases", "unknown-owner", 2)
@@ -204,9 +194,8 @@ async def test_unreferenced_data_in_services_is_quarantined(open_gateway: OpenGa
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-async def test_an_interrupted_drop_is_completed(open_gateway: OpenGateway, tmp_path: Path, epoch: int) -> None:
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+async def test_an_interrupted_drop_is_completed(open_kept: OpenGateway, kept: Path, tmp_path: Path, epoch: int) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         taken = await snapshot(gateway, episode)
         if epoch > 1:
@@ -215,7 +204,7 @@ async def test_an_interrupted_drop_is_completed(open_gateway: OpenGateway, tmp_p
     episodes, snapshots = kept / "gateway" / "episodes", kept / "gateway" / "snapshots"
     (episodes / folder).rename(episodes / f".ended-{folder}")
     (snapshots / f"{taken}.jsonl").rename(snapshots / f"{taken}.ended")
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert (await gateway.http.get("/v1/episodes")).json() == []
         assert (await gateway.http.get("/v1/quarantine")).json() == []
     assert [*episodes.iterdir(), *snapshots.iterdir()] == []
@@ -223,19 +212,18 @@ async def test_an_interrupted_drop_is_completed(open_gateway: OpenGateway, tmp_p
 
 
 async def test_an_interrupted_snapshot_leaves_no_files(
-    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_kept: OpenGateway, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(_self: SnapshotFiles, _content: bytes) -> str:
         raise KeyboardInterrupt
 
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         monkeypatch.setattr(SnapshotFiles, "write", killed)
         with pytest.raises(KeyboardInterrupt):
             await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
         assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         assert "one" in await texts(gateway, episode)
         assert (await gateway.http.get("/v1/quarantine")).json() == []
     assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
@@ -243,19 +231,18 @@ async def test_an_interrupted_snapshot_leaves_no_files(
 
 
 async def test_a_truncated_snapshot_note_leaves_no_files(
-    open_gateway: OpenGateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_kept: OpenGateway, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut_off(path: Path, content: bytes) -> None:
         path.write_bytes(content[:5])
         raise KeyboardInterrupt
 
-    kept = tmp_path / "kept"
-    async with open_gateway(data_dir=kept) as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin()
         monkeypatch.setattr(snapshot_files, "write_file", cut_off)
         with pytest.raises(KeyboardInterrupt):
             await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
-    async with open_gateway(data_dir=kept):
+    async with open_kept():
         assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
 
@@ -266,33 +253,28 @@ async def test_without_a_data_folder_no_files_are_left(open_gateway: OpenGateway
     assert [*(tmp_path / "notes" / "episodes").iterdir(), *(tmp_path / "notes" / "snapshots").iterdir()] == []
 
 
-async def test_a_kept_episode_is_available_after_every_start_and_never_idle(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
-    settings: dict[str, Any] = {"data_dir": tmp_path / "kept", "keep_episode": "main", "idle_limit_s": 0.01}
+async def test_a_kept_episode_is_available_after_every_start_and_never_idle(open_kept: OpenGateway) -> None:
+    settings: dict[str, Any] = {"keep_episode": "main", "idle_limit_s": 0.01}
     settings["names"] = ("note_keeping", DEFAULT_SCENARIO)
-    async with open_gateway(**settings) as gateway:
+    async with open_kept(**settings) as gateway:
         await gateway.step("main", "notes_write_note", text="one")
         await asyncio.sleep(0.05)
         assert gateway.runtime.engine().store.reap() == 0
-    async with open_gateway(**settings) as gateway:
+    async with open_kept(**settings) as gateway:
         assert "one" in await texts(gateway, "main")
 
 
-async def test_a_step_whose_client_disconnects_is_still_taken(open_gateway: OpenGateway) -> None:
-    async with open_gateway() as gateway:
-        episode = await gateway.begin()
-        engine = gateway.runtime.engine()
-        waiting = asyncio.create_task(
-            engine.step(engine.store.get(episode), "notes_write_note", {"text": "one"}, number=1)
-        )
-        await asyncio.sleep(0)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        answer = (await gateway.post_step(episode, "notes_write_note", step=1, text="one")).json()
-        assert answer["observation"]["result"]["text"] == "one"
-        assert (await texts(gateway, episode)).count("one") == 1
+async def test_a_step_whose_client_disconnects_is_still_taken(gateway: NotesGateway) -> None:
+    episode = await gateway.begin()
+    engine = gateway.runtime.engine()
+    waiting = asyncio.create_task(engine.step(engine.store.get(episode), "notes_write_note", {"text": "one"}, number=1))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    answer = (await gateway.post_step(episode, "notes_write_note", step=1, text="one")).json()
+    assert answer["observation"]["result"]["text"] == "one"
+    assert (await texts(gateway, episode)).count("one") == 1
 
 
 async def test_a_resume_during_a_step_returns_its_result(open_gateway: OpenGateway) -> None:

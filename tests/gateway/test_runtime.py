@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import httpx
 import pytest
@@ -22,9 +21,9 @@ from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import Instance
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, gateway_over
 from tests.gateway.notes import SERVICE, NoteKeeping
-from verification.in_process import KEY, in_process_service_client, service_app
+from verification.in_process import KEY, service_app
 
 
 async def test_a_gateway_reports_unavailable_services_and_keeps_polling() -> None:
@@ -71,13 +70,7 @@ class LateTransport(httpx.AsyncBaseTransport):
 async def test_an_added_service_gets_its_tools_and_an_empty_company(tmp_path: Path) -> None:
     both = (SERVICE, replace(SERVICE, name="memos"))
     services = {service.name: service_app(service, tmp_path / service.name) for service in both}
-    clients = {name: in_process_service_client(name, service) for name, service in services.items()}
-    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
-    runtime = GatewayRuntime(Settings(), service_clients=ServiceClients(clients), scenarios=scenarios)
-    app = create_app(runtime)
-    transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
-        gateway = NotesGateway(http, app, runtime, services["memos"])
+    async with gateway_over(services) as gateway:
         episode = await gateway.begin()
         assert (await gateway.step(episode, "memos_list_notes"))["observation"]["result"] == []
         assert len((await gateway.step(episode, "notes_list_notes"))["observation"]["result"]) == 2

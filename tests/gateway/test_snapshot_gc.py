@@ -17,12 +17,12 @@ async def test_databases_shared_by_deleted_snapshots_and_a_live_episode_are_trac
     assert not gateway.runtime.snapshots()._unreferenced
 
 
-async def test_databases_of_a_failed_snapshot_are_deleted(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+async def test_databases_of_a_failed_snapshot_are_deleted(open_kept: OpenGateway, kept: Path, tmp_path: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin()
         first = await snapshot(gateway, episode)
         await gateway.step(episode, "notes_write_note", text="one")
-        folder = tmp_path / "kept" / "gateway" / "snapshots"
+        folder = kept / "gateway" / "snapshots"
         folder.rename(tmp_path / "away")
         refused = await gateway.http.post(f"/v1/episodes/{episode}/snapshots")
         (tmp_path / "away").rename(folder)
@@ -48,29 +48,29 @@ async def test_a_socket_that_repeatedly_restores_a_snapshot_has_one_episode(
 
 
 async def test_a_restore_counts_despite_an_unknown_folder_next_to_the_journal(
-    open_gateway: OpenGateway, tmp_path: Path
+    open_kept: OpenGateway, kept: Path
 ) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin()
         taken = await snapshot(gateway, episode)
         await gateway.step(episode, "notes_write_note", text="one")
-        (next((tmp_path / "kept" / "gateway" / "episodes").iterdir()) / "strange").mkdir()
+        (next((kept / "gateway" / "episodes").iterdir()) / "strange").mkdir()
         assert (await restore(gateway, episode, taken)).status_code == 200
         await gateway.step(episode, "notes_write_note", text="two")
         state = await gateway.state(episode)
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         assert await gateway.state(episode) == state
 
 
 async def test_databases_that_only_a_recovered_episode_references_are_deleted_with_it(
-    open_gateway: OpenGateway, tmp_path: Path
+    open_kept: OpenGateway, tmp_path: Path
 ) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         origin = await gateway.begin("one")
         taken = await snapshot(gateway, origin)
         forked = (await fork(gateway, taken))[0]
         await gateway.http.delete(f"/v1/snapshots/{taken}")
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         assert "one" in await texts(gateway, forked)
         await gateway.http.delete(f"/v1/episodes/{forked}")
         await gateway.runtime.engine().store.aclose(keep_files=True)
@@ -78,22 +78,22 @@ async def test_databases_that_only_a_recovered_episode_references_are_deleted_wi
 
 
 async def test_databases_of_an_episode_restored_from_quarantine_are_kept_until_the_next_start(
-    open_gateway: OpenGateway, tmp_path: Path
+    open_kept: OpenGateway, kept: Path
 ) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         origin = await gateway.begin("one")
         taken = await snapshot(gateway, origin)
         forked, other = await fork(gateway, taken, count=2)
         await gateway.http.delete(f"/v1/snapshots/{taken}")
         folder = gateway.runtime.engine().store.get(forked).internal_id
-    journal = tmp_path / "kept" / "gateway" / "episodes" / folder / "1.jsonl"
+    journal = kept / "gateway" / "episodes" / folder / "1.jsonl"
     content = journal.read_bytes()
     journal.write_bytes(content[:-10])
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
         await gateway.http.delete(f"/v1/episodes/{other}")
         await gateway.runtime.engine().store.aclose(keep_files=True)
     journal.write_bytes(content)
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         assert "one" in await texts(gateway, forked)

@@ -89,12 +89,11 @@ async def test_forks_are_isolated(gateway: NotesGateway) -> None:
     assert "first" not in await texts(gateway, origin)
 
 
-async def test_a_snapshot_of_an_untouched_episode_calls_no_service(open_gateway: OpenGateway) -> None:
-    async with open_gateway() as gateway:
-        episode = await gateway.begin()
-        taken = await snapshot(gateway, episode)
-        forked = (await fork(gateway, taken))[0]
-        assert await texts(gateway, forked) == await texts(gateway, episode)
+async def test_a_snapshot_of_an_untouched_episode_calls_no_service(gateway: NotesGateway) -> None:
+    episode = await gateway.begin()
+    taken = await snapshot(gateway, episode)
+    forked = (await fork(gateway, taken))[0]
+    assert await texts(gateway, forked) == await texts(gateway, episode)
 
 
 async def test_an_unchanged_database_is_not_copied_again(gateway: NotesGateway, tmp_path: Path) -> None:
@@ -250,11 +249,11 @@ async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_co
 
 
 @pytest.mark.parametrize("cut", [1, 200])
-async def test_a_truncated_snapshot_file_is_rejected(open_gateway: OpenGateway, tmp_path: Path, cut: int) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+async def test_a_truncated_snapshot_file_is_rejected(open_kept: OpenGateway, kept: Path, cut: int) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("before")
         taken = await snapshot(gateway, episode)
-        path = tmp_path / "kept" / "gateway" / "snapshots" / f"{taken}.jsonl"
+        path = kept / "gateway" / "snapshots" / f"{taken}.jsonl"
         path.write_bytes(path.read_bytes()[:-cut])
         answer = await restore(gateway, episode, taken)
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")

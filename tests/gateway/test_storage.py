@@ -49,29 +49,27 @@ def _no_descriptor_left() -> Iterator[None]:
             os.close(descriptor)
 
 
-async def test_a_reset_without_free_descriptors_leaves_no_files(open_gateway: OpenGateway, tmp_path: Path) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+async def test_a_reset_without_free_descriptors_leaves_no_files(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         await gateway.reset(chaos=0)
         with _no_descriptor_left():
             refused = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": 1, "chaos": 0})
         assert (refused.status_code, refused.json()["code"]) == (507, "storage-full")
-        assert len(list((tmp_path / "kept" / "gateway" / "episodes").iterdir())) == 1
+        assert len(list((kept / "gateway" / "episodes").iterdir())) == 1
 
 
-async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(open_kept: OpenGateway, kept: Path) -> None:
+    async with open_kept() as gateway:
         episode = await gateway.begin("one")
         taken = await snapshot(gateway, episode)
-        with _in_the_way_of(tmp_path / "kept" / "gateway" / "episodes"):
+        with _in_the_way_of(kept / "gateway" / "episodes"):
             refused = [
                 await gateway.http.post("/reset", json={"scenario": "note_keeping"}),
                 await restore(gateway, episode, taken),
                 await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),
             ]
         await gateway.step(episode, "notes_write_note", text="two")
-        with _in_the_way_of(tmp_path / "kept" / "gateway" / "snapshots"):
+        with _in_the_way_of(kept / "gateway" / "snapshots"):
             refused += [
                 await gateway.http.post(f"/v1/episodes/{episode}/snapshots"),
                 await gateway.http.delete(f"/v1/snapshots/{taken}"),
@@ -145,18 +143,18 @@ def test_a_temporarily_unreadable_manifest_loses_no_episode(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("sources", [{"notes": "../x"}, {"elsewhere": "0" * 64}, {}])
 async def test_an_invalid_snapshot_is_rejected_and_does_not_prevent_a_start(
-    open_gateway: OpenGateway, tmp_path: Path, sources: dict[str, str]
+    open_kept: OpenGateway, kept: Path, sources: dict[str, str]
 ) -> None:
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         taken = await snapshot(gateway, await gateway.begin())
-    folder = tmp_path / "kept" / "gateway" / "snapshots"
+    folder = kept / "gateway" / "snapshots"
     header, _, lines = (folder / f"{taken}.jsonl").read_bytes().partition(b"\n")
     content = json.loads(header)
     content["manifest"]["sources"] = sources
     foreign = json.dumps(content).encode() + b"\n" + lines
     name = compute_snapshot_id(foreign)
     (folder / f"{name}.jsonl").write_bytes(foreign)
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         answer = await gateway.http.post(f"/v1/snapshots/{name}/fork", json={})
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
         assert len(await fork(gateway, taken)) == 1

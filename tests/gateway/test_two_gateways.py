@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
-from companyos_gateway.app import create_app
 from companyos_gateway.engine import leases
 from companyos_gateway.engine.errors import LeaseHeldError, ServiceRefusalError
 from companyos_gateway.engine.leases import Leases
 from companyos_gateway.engine.recovery import Recovery
-from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.settings import Settings
-from tests.gateway.conftest import NotesGateway
-from tests.gateway.notes import SERVICE, NoteKeeping
+from tests.gateway.conftest import gateway_over
+from tests.gateway.notes import SERVICE
 from verification.in_process import in_process_service_client, service_app
-
-
-@asynccontextmanager
-async def gateway(service: FastAPI, folder: Path, **settings: Any) -> AsyncIterator[NotesGateway]:
-    service_clients = ServiceClients({"notes": in_process_service_client("notes", service)})
-    scenarios: dict[str, Any] = {"note_keeping": NoteKeeping()}
-    runtime = GatewayRuntime(
-        Settings(data_dir=folder, **settings), service_clients=service_clients, scenarios=scenarios
-    )
-    app = create_app(runtime)
-    transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
-        yield NotesGateway(http, app, runtime, service)
 
 
 @pytest.fixture
@@ -44,10 +24,10 @@ def service(tmp_path: Path) -> FastAPI:
 
 
 async def test_a_second_gateway_is_rejected_and_deletes_nothing(service: FastAPI, tmp_path: Path) -> None:
-    async with gateway(service, tmp_path / "first") as first:
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "first") as first:
         episode = await first.begin("one")
         with pytest.raises(LeaseHeldError, match="COMPANYOS_TAKE_OVER"):
-            async with gateway(service, tmp_path / "second"):
+            async with gateway_over({"notes": service}, data_dir=tmp_path / "second"):
                 pass
         observation = (await first.step(episode, "notes_list_notes"))["observation"]
         assert len(observation["result"]) == 3
@@ -55,9 +35,9 @@ async def test_a_second_gateway_is_rejected_and_deletes_nothing(service: FastAPI
 
 
 async def test_a_replaced_gateway_ends_its_episodes_and_writes_nothing(service: FastAPI, tmp_path: Path) -> None:
-    async with gateway(service, tmp_path / "first") as first:
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "first") as first:
         episode = await first.begin("one")
-        async with gateway(service, tmp_path / "second", take_over=True) as second:
+        async with gateway_over({"notes": service}, data_dir=tmp_path / "second", take_over=True) as second:
             answer = await first.step(episode, "notes_write_note", text="two")
             assert answer["done"]
             assert "another gateway has taken over" in answer["observation"]["error"]["message"]
@@ -70,17 +50,17 @@ async def test_a_replaced_gateway_ends_its_episodes_and_writes_nothing(service: 
 
 
 async def test_the_same_gateway_can_restart_at_once(service: FastAPI, tmp_path: Path) -> None:
-    async with gateway(service, tmp_path / "first") as first:
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "first") as first:
         episode = await first.begin("one")
-    async with gateway(service, tmp_path / "first") as again:
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "first") as again:
         await again.step(episode, "notes_write_note", text="two")
     assert service.state.episodes.lease.generation == 2
 
 
 async def test_a_gateway_that_has_ended_releases_the_services(service: FastAPI, tmp_path: Path) -> None:
-    async with gateway(service, tmp_path / "first"):
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "first"):
         pass
-    async with gateway(service, tmp_path / "second") as second:
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "second") as second:
         assert (await second.http.get("/readyz")).status_code == 200
 
 
@@ -93,9 +73,9 @@ async def test_a_gateway_whose_start_failed_releases_the_services(
     with monkeypatch.context() as broken:
         broken.setattr(Recovery, "run", fail)
         with pytest.raises(OSError, match="Input/output error"):
-            async with gateway(service, tmp_path / "first"):
+            async with gateway_over({"notes": service}, data_dir=tmp_path / "first"):
                 pass
-    async with gateway(service, tmp_path / "second") as second:
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "second") as second:
         assert (await second.http.get("/readyz")).status_code == 200
 
 
@@ -103,7 +83,7 @@ async def test_a_lease_is_renewed_without_calls(
     service: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "RENEWALS_PER_LIFETIME", 1_500)
-    async with gateway(service, tmp_path / "first"):
+    async with gateway_over({"notes": service}, data_dir=tmp_path / "first"):
         lease = service.state.episodes.lease
         before = lease._renewed_at
         async with asyncio.timeout(5):

@@ -38,10 +38,10 @@ def test_a_data_folder_of_this_format_exists() -> None:
 
 @pytest.mark.parametrize("packed", PACKED, ids=lambda path: path.name.removesuffix(".tar.gz"))
 async def test_a_data_folder_of_any_version_is_opened_or_quarantined(
-    open_gateway: OpenGateway, tmp_path: Path, packed: Path
+    open_kept: OpenGateway, tmp_path: Path, packed: Path
 ) -> None:
     expected, before = unpack(packed, tmp_path), digests(tmp_path)
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         items = (await gateway.http.get("/v1/quarantine")).json()
         if not items:
             state = await gateway.state(EPISODE)
@@ -54,16 +54,18 @@ async def test_a_data_folder_of_any_version_is_opened_or_quarantined(
             assert before <= digests(tmp_path)
 
 
-async def test_the_first_format_is_quarantined_and_can_be_restored(open_gateway: OpenGateway, tmp_path: Path) -> None:
+async def test_the_first_format_is_quarantined_and_can_be_restored(
+    open_kept: OpenGateway, kept: Path, tmp_path: Path
+) -> None:
     unpack(PACKED[-1], tmp_path)
-    for path in (tmp_path / "kept" / "gateway").rglob("manifest.json"):
+    for path in (kept / "gateway").rglob("manifest.json"):
         path.write_bytes(b"{" + OLDER + b',"id":"%s"}' % EPISODE.encode())
     before = digests(tmp_path)
-    async with open_gateway(data_dir=tmp_path / "kept") as gateway:
+    async with open_kept() as gateway:
         (item,) = (await gateway.http.get("/v1/quarantine")).json()
         assert (item["reason"], item["episode_id"]) == ("unsupported-format", EPISODE)
         assert before <= digests(tmp_path)
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
     assert before <= digests(tmp_path)
-    assert list((tmp_path / "kept" / "gateway" / "quarantine").iterdir()) == []
+    assert list((kept / "gateway" / "quarantine").iterdir()) == []
     assert list((tmp_path / "notes" / "quarantine").iterdir()) == []

@@ -1,11 +1,10 @@
-"""A rubric that raises an exception ends its own episode as infra_error; the gateway and other episodes continue."""
+"""A scenario whose plan or rubric fails ends only its own reset or episode; the gateway and others continue."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,13 +71,11 @@ async def test_an_episode_whose_rubric_raises_does_not_stop_the_reaper(
             await closed.wait()
 
 
-async def test_a_gateway_starts_with_an_ended_episode_whose_rubric_raises(
-    open_gateway: OpenGateway, tmp_path: Path
-) -> None:
-    async with open_gateway(FailingRubric(), data_dir=tmp_path / "kept") as gateway:
+async def test_a_gateway_starts_with_an_ended_episode_whose_rubric_raises(open_kept: OpenGateway) -> None:
+    async with open_kept(FailingRubric()) as gateway:
         episode = await gateway.begin("one")
         await _finish(gateway, episode)
-    async with open_gateway(FailingRubric(), data_dir=tmp_path / "kept") as gateway:
+    async with open_kept(FailingRubric()) as gateway:
         assert (await gateway.state(episode))["outcome"] == "infra_error"
 
 
@@ -109,3 +106,39 @@ async def test_a_rubric_that_raises_leaves_the_scores_of_the_rubric_tree_unchang
             assert rubric.last_score == step.reward
         assert step.done
         assert {name: part.last_score for name, part in rubric.named_rubrics()} == before
+
+
+EMPTY, STOPPED, INVALID = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Failing(NoteKeeping):
+    """Scenario that plans no documents for one seed, raises StopIteration for another, and misspells a table."""
+
+    def plan(self, seed_: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
+        if seed_ == STOPPED:
+            next(iter(()))
+        instance = super().plan(seed_, chaos, overrides)
+        if seed_ == INVALID:
+            return replace(instance, documents={name: {**one, "notez": []} for name, one in instance.documents.items()})
+        return replace(instance, documents={}) if seed_ == EMPTY else instance
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("seed", [EMPTY, STOPPED])
+async def test_a_failing_plan_does_not_block_others(open_gateway: OpenGateway, seed: int) -> None:
+    async with open_gateway(Failing()) as gateway:
+        failed = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": seed})
+        assert (failed.status_code, failed.json()["code"]) == (500, "internal-error")
+        await gateway.reset(seed=3)
+
+
+async def test_the_error_for_an_invalid_seed_document_names_the_service_and_the_field(
+    open_gateway: OpenGateway,
+) -> None:
+    async with open_gateway(Failing()) as gateway:
+        failed = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": INVALID})
+        assert (failed.status_code, failed.json()["code"]) == (503, "services-unavailable")
+        detail = failed.json()["detail"]
+        assert detail.startswith("A service failed to load the task. notes: load returned status 422: invalid-seed: ")
+        assert "notez" in detail
