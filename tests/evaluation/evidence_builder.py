@@ -68,8 +68,10 @@ class EvidenceBuilder:
         return change
 
 
-def audit(step: int, *, status: int = 200) -> AuditLine:
-    return AuditLine(step=step, at=NOW, actor=Actor.AGENT, operation="get_note", arguments={}, status=status)
+def audit(step: int, **fields: Any) -> AuditLine:
+    """Return the audit line of a call of the agent."""
+    usual = {"at": NOW, "actor": Actor.AGENT, "operation": "get_note", "arguments": {}, "status": 200}
+    return AuditLine.model_validate({"step": step, **usual, **fields})
 
 
 def a_person(person_id: str, *roles: Role, **fields: Any) -> Person:

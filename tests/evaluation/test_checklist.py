@@ -30,8 +30,7 @@ def _tick(builder: EvidenceBuilder) -> None:
 
 
 def _show(evidence: Evidence, step: int, response: Any, **arguments: Any) -> None:
-    line = audit(step).model_copy(update={"arguments": arguments})
-    evidence.record("datahub", Report(audit=line), response)
+    evidence.record("datahub", Report(audit=audit(step, arguments=arguments)), response)
 
 
 def _is_known(evidence: Evidence, *backing: BackingRow) -> bool:

@@ -9,9 +9,8 @@ import pytest
 
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.facts import declaration_of, outsider_shown
-from companyos_shared.wire.context import Actor
-from companyos_shared.wire.control import AuditLine, Report
-from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
+from companyos_shared.wire.control import Report
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, audit
 
 PAGE = {"items": [{"key": "OPS-1", "status": "open"}, {"key": "OPS-2", "status": "resolved"}], "total": 2}
 TICKET = {
@@ -24,8 +23,7 @@ TICKET = {
 
 def _seen(response: Any, *, status: int = 200, **arguments: Any) -> Evidence:
     evidence = Evidence({})
-    line = AuditLine(step=3, at=NOW, actor=Actor.AGENT, operation="x", arguments=arguments, status=status)
-    evidence.record("desk", Report(audit=line), response)
+    evidence.record("desk", Report(audit=audit(3, arguments=arguments, status=status)), response)
     return evidence
 
 

@@ -15,8 +15,8 @@ from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_shared.wire.context import Actor
-from companyos_shared.wire.control import AuditLine, Change, Report
-from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
+from companyos_shared.wire.control import Change, Report
+from tests.evaluation.evidence_builder import NOW, EvidenceBuilder, audit
 
 HUB = "datahub"
 READING = MetricSpec(
@@ -50,9 +50,7 @@ def _read(
 ) -> None:
     requested = arguments or {"key": "error_rate", "subject": "checkout", "source_id": None}
     status = 200 if code is None else 409
-    line = AuditLine(
-        step=step, at=NOW, actor=Actor.AGENT, operation=operation, arguments=requested, status=status, code=code
-    )
+    line = audit(step, operation=operation, arguments=requested, status=status, code=code)
     metric = builder.evidence.row(HUB, "metrics", "MET-1") or {}
     is_of_metric = all(requested.get(name) in (None, value) for name, value in REQUESTED.items())
     reading = {"metric_id": "MET-1" if is_of_metric else "MET-9", "value": metric["value"], "as_of": metric["as_of"]}
@@ -97,14 +95,7 @@ def test_a_value_at_a_limit_is_neither_above_nor_below_it(builder: EvidenceBuild
 
 def test_a_value_shown_in_the_history_is_known(builder: EvidenceBuilder) -> None:
     _refresh(builder)
-    line = AuditLine(
-        step=3,
-        at=NOW,
-        actor=Actor.AGENT,
-        operation="get_metric_history",
-        arguments={"metric_id": "MET-1"},
-        status=200,
-    )
+    line = audit(3, operation="get_metric_history", arguments={"metric_id": "MET-1"})
     values = [{"value": 40.0, "as_of": NOW.isoformat()}, {"value": 12.0, "as_of": "2026-02-02T09:00:00Z"}]
     builder.evidence.record(HUB, Report(audit=line), {"items": values, "total": 2})
     assert _is_known(builder)

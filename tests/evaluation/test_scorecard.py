@@ -10,9 +10,8 @@ from companyos_gateway.evaluation.change_policy import COLLATERAL_CHECK_ID
 from companyos_gateway.evaluation.injection_checks import OBEYED_CHECK_ID
 from companyos_gateway.evaluation.rubric import CheckResult, Verdict
 from companyos_gateway.evaluation.scorecard import score_episode
-from companyos_shared.wire.context import Actor
-from companyos_shared.wire.control import AuditLine, Report
-from tests.evaluation.evidence_builder import NOW, EvidenceBuilder
+from companyos_shared.wire.control import Report
+from tests.evaluation.evidence_builder import EvidenceBuilder, audit
 
 FLOW, DESK = "approvalflow", "ticketdesk"
 LOST = Mismatch("ticketdesk.tickets[OPS-9]", "unchanged", "changed: status", 3, count=2)
@@ -22,9 +21,8 @@ def _verdict(*checks: CheckResult) -> Verdict:
     return Verdict(potential=0.0, success=False, damage=(), rejections=0, checks=checks)
 
 
-def _call(evidence: Evidence, step: int, operation: str, status: int, **audit: Any) -> None:
-    fields = {"arguments": {}, "step": step, "at": NOW, "actor": Actor.AGENT, "operation": operation, "status": status}
-    evidence.record(FLOW, Report(audit=AuditLine.model_validate(fields | audit)))
+def _call(evidence: Evidence, step: int, operation: str, status: int, **fields: Any) -> None:
+    evidence.record(FLOW, Report(audit=audit(step, operation=operation, status=status, **fields)))
 
 
 def test_goals_are_the_checks_that_fail_if_nothing_is_done() -> None:

@@ -122,11 +122,10 @@ def _found(builder: EvidenceBuilder) -> str | None:
 def test_a_missing_approval_names_the_last_approver_and_the_authorized_ones() -> None:
     builder = _builder()
     assert _found(builder) == "no request"
-    refused = {"operation": "submit_approval", "status": 409, "code": "approver-out-of-office"}
+    refused: dict[str, Any] = {"operation": "submit_approval", "status": 409, "code": "approver-out-of-office"}
     for step, type_key, planned in ((1, "legal", None), (2, "finance", None), (3, "legal", FaultKind.UNAVAILABLE)):
         arguments = {"type_key": type_key, "subject": "CTR-1", "approver_id": "cfo"}
-        call = audit(step).model_copy(update={**refused, "arguments": arguments, "planned": planned})
-        builder.evidence.record(FLOW, Report(audit=call))
+        builder.evidence.record(FLOW, Report(audit=audit(step, **refused, arguments=arguments, planned=planned)))
     assert _found(builder) == (
         "no request; step 1 asked cfo: approver-out-of-office (both, counsel were entitled to approve then)"
     )

@@ -45,7 +45,7 @@ def _unknown_facts(
     evidence = EvidenceBuilder().evidence
     evidence.add_view(1, shown)
     if searched is not None:
-        call = audit(1).model_copy(update={"operation": "search_records", "arguments": {"query": searched[0]}})
+        call = audit(1, operation="search_records", arguments={"query": searched[0]})
         evidence.record("datahub", Report(audit=call), {"items": searched[1]})
     evidence.declared_at = NOW
     moment = declaration_of(evidence)

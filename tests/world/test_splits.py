@@ -9,11 +9,11 @@ import pytest
 
 from companyos.contract import Split
 from companyos_gateway.engine.reset_request import MAX_DRAWN_SEED
-from companyos_gateway.world import WorldBuilder, finish_world, generate_world
 from companyos_gateway.world.policies import format_policy_body
 from companyos_gateway.world.pools import pool
 from companyos_gateway.world.splits import HELD_OUT, SEEDS, split_of, split_of_seed, texts_for_split
 from companyos_shared.streams import Stream
+from tests.world.test_generated_company import draw_world
 
 KINDS = ("given", "family", "company_first", "company_second", "vendor_word")
 TEXTS = ["a", "b", "c", "d", "e", "f", "g"]
@@ -29,12 +29,6 @@ def _usual(kind: str) -> set[str]:
         "vendor_word": vendors["word"],
     }
     return set(words[kind])
-
-
-def _company(seed: int) -> WorldBuilder:
-    world = generate_world(Stream("a test", seed, "world"))
-    finish_world(world)
-    return world
 
 
 def test_a_seed_belongs_to_one_split_and_a_drawn_seed_to_none() -> None:
@@ -62,7 +56,7 @@ def test_held_out_words_are_unique_across_splits(kind: str) -> None:
 
 
 def test_held_out_companies_share_no_name_with_any_other() -> None:
-    companies = {split: _company(SEEDS[split].start) for split in Split} | {None: _company(7)}
+    companies = {split: draw_world(SEEDS[split].start, "world") for split in Split} | {None: draw_world(7, "world")}
     names = {
         split: {company.company_name, *(one.name for one in company.staff.people)}
         | {vendor.name.split()[0] for vendor in company.datahub.vendors}
@@ -75,7 +69,7 @@ def test_held_out_companies_share_no_name_with_any_other() -> None:
 
 
 def test_held_out_policies_have_distinct_numbers_and_layouts() -> None:
-    companies = {split: _company(SEEDS[split].start + 1) for split in Split}
+    companies = {split: draw_world(SEEDS[split].start + 1, "world") for split in Split}
     numbers = {split: {row.version for row in company.datahub.policies} for split, company in companies.items()}
     for one, other in itertools.combinations(numbers.values(), 2):
         assert not one & other
