@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from companyos.cli.terminal import ERR, OUT
 from companyos_shared.temporary_folders import choose_temporary_parent
 from verification.defects import FAULT_DEFECTS
-from verification.faults.cells.catalogue import CELLS
+from verification.faults.cells import CELLS
 from verification.faults.findings import KINDS
 from verification.faults.report import describe_run, failed, markdown_table, terminal_table
 from verification.faults.runner import MAX_SENTENCES, CellResult, Suite

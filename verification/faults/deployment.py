@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
+from typing import ClassVar
 
 from verification.faults.gateway_client import GatewayClient
 from verification.faults.proxy import FaultProxy
@@ -25,12 +26,14 @@ STEP_TIMEOUT_S = "5"
 
 
 class Deployment:
-    """Four processes on one data folder, started as compose does, optionally with proxies before the services.
+    """Four processes on one data folder, started as compose does.
 
     `defect` names a defect of its processes, see `verification.defects`.
     """
 
-    def __init__(self, folder: Path, rng: Random, *, proxied: bool = False, defect: str | None = None) -> None:
+    has_proxies: ClassVar[bool] = False
+
+    def __init__(self, folder: Path, rng: Random, *, defect: str | None = None) -> None:
         self.environment: dict[str, str] = {}
         self.slow_starts_s = 0.0
         self._starting = 0
@@ -45,10 +48,15 @@ class Deployment:
         self.data.mkdir(parents=True)
         for name in SERVICES:
             self.processes[name] = self._service(name)
-            if proxied:
+            if self.has_proxies:
                 self.proxies[name] = FaultProxy(free_port(rng), self.processes[name].port)
         self.processes[GATEWAY] = self._gateway()
         self.client = GatewayClient(self.processes[GATEWAY].url)
+
+    @classmethod
+    def reason_not_to_run(cls) -> str | None:
+        """Return the reason why this deployment is not possible on this machine, or None."""
+        return None
 
     @property
     def data_folders(self) -> list[Path]:

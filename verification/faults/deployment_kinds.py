@@ -1,4 +1,4 @@
-"""Other deployments: embedded services, workers, a skewed clock and small disks."""
+"""Other deployments: proxies, embedded services, workers, a skewed clock and small disks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ from pathlib import Path
 from verification.faults.deployment import GATEWAY, PROCESSES, Deployment
 from verification.faults.server_process import ServerProcess
 from verification.process_stats import process_tree
+
+
+class ProxiedDeployment(Deployment):
+    """A deployment with a proxy in front of each service, which injects network faults."""
+
+    has_proxies = True
 
 
 class EmbeddedDeployment(Deployment):
@@ -124,6 +130,11 @@ class SkewedClockDeployment(Deployment):
         self.environment = clock_environment(self.folder)
         await super().start()
 
+    @classmethod
+    def reason_not_to_run(cls) -> str | None:
+        """The library requires a C compiler."""
+        return None if shutil.which(COMPILER) else "a skewed clock requires a C compiler"
+
     def set_clock(self, offset_s: int) -> None:
         """Set the wall clock offset of every process."""
         set_offset(self.folder, offset_s)
@@ -142,11 +153,6 @@ def set_offset(folder: Path, offset_s: int) -> None:
     """Set the clock offset of processes that use the folder's environment."""
     with (folder / "clock").open("r+b") as file:
         file.write(struct.pack("l", offset_s))
-
-
-def no_own_clock() -> str | None:
-    """Return the reason why a skewed clock is not possible on this machine, or None."""
-    return None if shutil.which(COMPILER) else "a skewed clock requires a C compiler"
 
 
 DISK = "size=32m"
@@ -171,6 +177,23 @@ class SmallDiskDeployment(Deployment):
             with suppress(OSError):
                 await _run("umount", "--lazy", str(self.disk(name)))
 
+    @classmethod
+    def reason_not_to_run(cls) -> str | None:
+        """Mounting requires root."""
+        if os.geteuid() != 0:
+            return "mounting a small disk requires root"
+        with tempfile.TemporaryDirectory() as folder:
+            completed = subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", folder],  # noqa: S607
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if completed.returncode:
+                return f"mount failed: {completed.stderr.strip() or completed.returncode}"
+            subprocess.run(["umount", folder], check=True)  # noqa: S607
+        return None
+
     def disk(self, name: str) -> Path:
         """Return the mount point of a process's disk."""
         return self.data / name
@@ -188,23 +211,6 @@ class SmallDiskDeployment(Deployment):
     async def mount(self, name: str, *, read_only: bool) -> None:
         """Mount the disk of a stopped process; raises OSError if it is in use."""
         await _run("mount", "-o", f"remount,{'ro' if read_only else 'rw'}", str(self.disk(name)))
-
-
-def cannot_mount() -> str | None:
-    """Return the reason why disks cannot be mounted on this machine, or None."""
-    if os.geteuid() != 0:
-        return "mounting a small disk requires root"
-    with tempfile.TemporaryDirectory() as folder:
-        completed = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", folder],  # noqa: S607
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if completed.returncode:
-            return f"mount failed: {completed.stderr.strip() or completed.returncode}"
-        subprocess.run(["umount", folder], check=True)  # noqa: S607
-    return None
 
 
 async def _run(*command: str) -> None:

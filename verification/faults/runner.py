@@ -11,28 +11,15 @@ from pathlib import Path
 from random import Random
 
 from verification.faults.deployment import Deployment
-from verification.faults.deployment_kinds import (
-    EmbeddedDeployment,
-    SkewedClockDeployment,
-    SmallDiskDeployment,
-    WorkersDeployment,
-)
 from verification.faults.findings import Findings
-from verification.faults.reference_episode import play_reference
 from verification.faults.step_script import SEEDS, Reference
-from verification.faults.trial import Cell, DeploymentKind, Trial
+from verification.faults.trial import Cell, Trial, play_reference
 
 TRIAL_DEADLINE_S = 90.0
 IN_CI = 10
 """Number of release trials per CI trial."""
 
 MAX_SENTENCES = 3
-DEPLOYMENT_CLASSES = {
-    DeploymentKind.SMALL_DISKS: SmallDiskDeployment,
-    DeploymentKind.EMBEDDED: EmbeddedDeployment,
-    DeploymentKind.WORKERS: WorkersDeployment,
-    DeploymentKind.OWN_CLOCK: SkewedClockDeployment,
-}
 
 
 @dataclass
@@ -61,7 +48,9 @@ class Suite:
     results: list[CellResult] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.results = [CellResult(cell, self._planned(cell), not_run=cell.not_run()) for cell in self.cells]
+        self.results = [
+            CellResult(cell, self._planned(cell), not_run=cell.deployment.reason_not_to_run()) for cell in self.cells
+        ]
 
     @property
     def planned(self) -> int:
@@ -70,9 +59,8 @@ class Suite:
 
     async def run(self) -> None:
         """Run every cell."""
-        waiting = sorted(
-            (result for result in self.results if result.not_run is None), key=lambda one: one.cell.deployment_kind
-        )
+        possible = (result for result in self.results if result.not_run is None)
+        waiting = sorted(possible, key=lambda result: result.cell.deployment.__name__)
         queue = deque((result, nth) for result in waiting for nth in range(result.planned))
         await asyncio.gather(*(self._lane(number, queue) for number in range(self.lanes)))
 
@@ -101,7 +89,6 @@ class Lane:
         self._number = number
         self._deployments = 0
         self._trials = 0
-        self._deployment_kind: DeploymentKind | None = None
         self._deployment: Deployment | None = None
         self._references: dict[int, Reference] = {}
 
@@ -110,7 +97,7 @@ class Lane:
         self._trials += 1
         findings = Findings()
         try:
-            deployment = await self._deployment_for(cell.deployment_kind)
+            deployment = await self._deployment_of(cell.deployment)
             rng = Random(f"{self._suite.seed}/{cell.name}/{nth}")
             number = self._number * 50_000 + self._trials
             trial = Trial(deployment, self._references, rng, number, findings)
@@ -136,17 +123,14 @@ class Lane:
             if not keep:
                 shutil.rmtree(deployment.folder, ignore_errors=True)
 
-    async def _deployment_for(self, deployment_kind: DeploymentKind) -> Deployment:
-        if self._deployment is None or self._deployment_kind is not deployment_kind:
+    async def _deployment_of(self, kind: type[Deployment]) -> Deployment:
+        if type(self._deployment) is not kind:
             await self.close()
             self._deployments += 1
             folder = self._suite.folder / f"deployment-{self._number}-{self._deployments}"
             rng = Random(f"{self._suite.seed}/{self._number}/{self._deployments}")
-            deployment_class = DEPLOYMENT_CLASSES.get(deployment_kind, Deployment)
-            self._deployment_kind = deployment_kind
-            self._deployment = deployment_class(
-                folder, rng, proxied=deployment_kind is DeploymentKind.PROXIED, defect=self._suite.defect
-            )
+            self._deployment = kind(folder, rng, defect=self._suite.defect)
             await self._deployment.start()
             self._references = {seed: await play_reference(self._deployment, seed) for seed in SEEDS}
+        assert self._deployment is not None
         return self._deployment

@@ -11,8 +11,7 @@ from random import Random
 import pytest
 
 from verification.faults import proxy
-from verification.faults.http_messages import Message, read_message
-from verification.faults.proxy import FaultProxy
+from verification.faults.proxy import FaultProxy, Message, read_message
 from verification.faults.server_process import HOST, free_port
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"

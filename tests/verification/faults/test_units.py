@@ -16,8 +16,7 @@ from tests.architecture.sources import ROOT
 from verification.defects import FAULT_DEFECTS
 from verification.faults import player as player_module
 from verification.faults.__main__ import DETECTED_BY
-from verification.faults.cells import failpoints
-from verification.faults.cells.catalogue import CELLS
+from verification.faults.cells import CELLS, failpoints
 from verification.faults.cells.workload import STEPS_TO_REACH_ALL_SERVICES
 from verification.faults.deployment import PROCESSES, SERVICES, Deployment
 from verification.faults.deployment_kinds import clock_environment, set_offset

@@ -11,13 +11,12 @@ from random import Random
 import pytest
 import pytest_asyncio
 
-from verification.faults.databases import database_of
 from verification.faults.deployment import GATEWAY, Deployment
 from verification.faults.findings import Findings
 from verification.faults.player import Player
-from verification.faults.reference_episode import play_reference
 from verification.faults.step_script import Reference, canary_of
-from verification.faults.verdict import check_leftovers, judge
+from verification.faults.trial import play_reference
+from verification.faults.verdict import check_leftovers, database_of, judge
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 SEED = 7

@@ -10,8 +10,8 @@ from verification.faults.cells.kills import IN_TIME_S, restart_victims
 from verification.faults.cells.signals import terminate_and_restart
 from verification.faults.cells.workload import run_during
 from verification.faults.deployment import GATEWAY, SERVICES
-from verification.faults.deployment_kinds import EmbeddedDeployment
-from verification.faults.trial import Cell, DeploymentKind, Trial
+from verification.faults.deployment_kinds import EmbeddedDeployment, WorkersDeployment
+from verification.faults.trial import Cell, Trial
 
 PAUSE_S = 0.1
 """Time in which the gateway or the router detects that a child died, in seconds."""
@@ -65,7 +65,7 @@ CELLS = [
         Cell(
             f"embedded: kill -9 of a child in mid {work}",
             partial(kill_child, work=work),
-            deployment_kind=DeploymentKind.EMBEDDED,
+            deployment=EmbeddedDeployment,
         )
         for work in ("step", "snapshot")
     ),
@@ -73,23 +73,23 @@ CELLS = [
         Cell(
             f"embedded: kill -9 of the gateway in mid {work}",
             partial(kill_parent, work=work),
-            deployment_kind=DeploymentKind.EMBEDDED,
+            deployment=EmbeddedDeployment,
         )
         for work in ("step", "restore")
     ),
-    Cell("embedded: SIGTERM under load", terminate, deployment_kind=DeploymentKind.EMBEDDED),
+    Cell("embedded: SIGTERM under load", terminate, deployment=EmbeddedDeployment),
     *(
         Cell(
             f"workers: kill -9 of a worker in mid {work}",
             partial(kill_child, work=work, children=WORKERS),
-            deployment_kind=DeploymentKind.WORKERS,
+            deployment=WorkersDeployment,
         )
         for work in ("step", "snapshot", "fork")
     ),
     Cell(
         "workers: kill -9 of the router in mid step",
         partial(kill_parent, work="step"),
-        deployment_kind=DeploymentKind.WORKERS,
+        deployment=WorkersDeployment,
     ),
-    Cell("workers: SIGTERM under load", terminate, deployment_kind=DeploymentKind.WORKERS),
+    Cell("workers: SIGTERM under load", terminate, deployment=WorkersDeployment),
 ]

@@ -9,8 +9,9 @@ from functools import partial
 from verification.faults import proxy
 from verification.faults.cells.workload import run_during
 from verification.faults.deployment import SERVICES
+from verification.faults.deployment_kinds import ProxiedDeployment
 from verification.faults.proxy import Fault
-from verification.faults.trial import Cell, DeploymentKind, Trial
+from verification.faults.trial import Cell, Trial
 
 STRIKE_TIMEOUT_S = 3.0
 ALWAYS = 100_000
@@ -78,7 +79,7 @@ def _cell(
     name: str, fault: Fault, *, full: int = 8, work: str = "step", times: int = 3, exceeds_deadline: bool = False
 ) -> Cell:
     run = partial(strike_calls, fault=fault, work=work, times=times, exceeds_deadline=exceeds_deadline)
-    return Cell(name, run, full=full, deployment_kind=DeploymentKind.PROXIED)
+    return Cell(name, run, full=full, deployment=ProxiedDeployment)
 
 
 CELLS = [
@@ -86,12 +87,12 @@ CELLS = [
     _cell("service 10x slower", proxy.slower(10.0), times=30),
     _cell("service past a call's deadline", proxy.delayed(PAST_A_CALL_S), times=1, full=5),
     _cell("service past a step's deadline", proxy.delayed(PAST_A_STEP_S), times=ALWAYS, exceeds_deadline=True, full=5),
-    Cell("refused", partial(refuse_connections, seconds=(0.1, 1.5)), full=10, deployment_kind=DeploymentKind.PROXIED),
+    Cell("refused", partial(refuse_connections, seconds=(0.1, 1.5)), full=10, deployment=ProxiedDeployment),
     Cell(
         "refused past a step's deadline",
         partial(refuse_connections, seconds=(PAST_A_STEP_S, PAST_A_STEP_S), exceeds_deadline=True),
         full=5,
-        deployment_kind=DeploymentKind.PROXIED,
+        deployment=ProxiedDeployment,
     ),
     *(
         _cell(f"{name}, {work}", fault, work=work, full=8 if work == "step" else 5)
@@ -111,5 +112,5 @@ CELLS = [
     _cell("call delivered late", proxy.delivered_late(0.3), times=3),
     _cell("call delivered again, late", proxy.delivered_again_late(0.2), times=10),
     _cell("call delivered again after a restore", proxy.delivered_again_late(0.05), times=10, work="restore"),
-    Cell("call delivered again after the end", deliver_after_end, full=10, deployment_kind=DeploymentKind.PROXIED),
+    Cell("call delivered again after the end", deliver_after_end, full=10, deployment=ProxiedDeployment),
 ]

@@ -16,7 +16,8 @@ from functools import partial
 from companyos_shared.framework.database import epoch_files
 from verification.faults.cells.workload import run_during
 from verification.faults.deployment import GATEWAY, SERVICES
-from verification.faults.trial import Cell, DeploymentKind, Trial
+from verification.faults.deployment_kinds import EmbeddedDeployment
+from verification.faults.trial import Cell, Trial
 from verification.process_stats import process_tree
 
 UNTIL_PARKED_S = (0.1, 0.4)
@@ -67,7 +68,7 @@ CELLS = [
         f"embedded: a service parked on a lock continues after its successor, in mid {work}",
         partial(continue_after_successor, work=work),
         full=30,
-        deployment_kind=DeploymentKind.EMBEDDED,
+        deployment=EmbeddedDeployment,
     )
     for work in ("step", "restore")
 ]

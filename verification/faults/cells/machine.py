@@ -1,4 +1,4 @@
-"""Full disks, read-only disks and exhausted file descriptors."""
+"""Full disks, read-only disks, exhausted file descriptors and jumps of the wall clock."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from functools import partial
 
 from verification.faults.cells.workload import run_during
 from verification.faults.deployment import GATEWAY, PROCESSES, SERVICES
-from verification.faults.deployment_kinds import SmallDiskDeployment, cannot_mount
-from verification.faults.trial import Cell, DeploymentKind, Trial
+from verification.faults.deployment_kinds import SkewedClockDeployment, SmallDiskDeployment
+from verification.faults.trial import Cell, Trial
 
 FULL_S = (0.1, 0.6)
 READ_ONLY_S = 1.0
 STARVED_S = (0.2, 0.8)
+YEARS_S = 10 * 365 * 86_400
 
 
 async def full_disk(trial: Trial, *, victim: str, work: str) -> None:
@@ -69,14 +70,28 @@ async def no_descriptors(trial: Trial, *, victim: str) -> None:
     await run_during(trial, "reset", strike)
 
 
+async def jump(trial: Trial, *, work: str) -> None:
+    """Set the wall clock of all processes years ahead, years back, and back to normal."""
+    deployment = trial.deployment
+    assert isinstance(deployment, SkewedClockDeployment)
+
+    async def strike() -> None:
+        for _ in range(3):
+            await trial.wait_for_random_moment()
+            deployment.set_clock(trial.rng.randint(-YEARS_S, YEARS_S))
+        await trial.wait_for_random_moment()
+        deployment.set_clock(0)
+
+    await run_during(trial, work, strike)
+
+
 CELLS = [
     *(
         Cell(
             f"disk of {victim} full in mid {work}",
             partial(full_disk, victim=victim, work=work),
             full=6,
-            deployment_kind=DeploymentKind.SMALL_DISKS,
-            not_run=cannot_mount,
+            deployment=SmallDiskDeployment,
         )
         for victim in PROCESSES
         for work in ("step", "reset", "snapshot", "restore")
@@ -85,15 +100,22 @@ CELLS = [
         "disk of a service read-only",
         partial(read_only_disk, victims=SERVICES),
         full=6,
-        deployment_kind=DeploymentKind.SMALL_DISKS,
-        not_run=cannot_mount,
+        deployment=SmallDiskDeployment,
     ),
     Cell(
         "disk of the gateway read-only",
         partial(read_only_disk, victims=(GATEWAY,)),
         full=6,
-        deployment_kind=DeploymentKind.SMALL_DISKS,
-        not_run=cannot_mount,
+        deployment=SmallDiskDeployment,
     ),
     *(Cell(f"no descriptors left in {victim}", partial(no_descriptors, victim=victim), full=6) for victim in PROCESSES),
+    *(
+        Cell(
+            f"wall clock jumps in mid {work}",
+            partial(jump, work=work),
+            full=10,
+            deployment=SkewedClockDeployment,
+        )
+        for work in ("step", "restore")
+    ),
 ]
