@@ -7,27 +7,26 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.enterprise import Enterprise
-from verification.benchmarks.peers.timing import NOT_RUN
-from verification.clients.catalogue import WORKSPACE
-from verification.clients.environments import environment_python
-from verification.uv import UvError, uv
+from verification.clients.environments import (
+    WORKSPACE,
+    NotRunError,
+    ScriptFailedError,
+    environment_python,
+    run_script,
+)
 
 DEADLINE_S = 900.0
-_FOLDER = Path(__file__).parent
 _SEEDS_EACH = 100_000
 _VARIABLES = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 """Environment variables of the scripts. LiteLLM, which two peers import, otherwise downloads a price list."""
 
 _LINE = "  {:<24} {:>5} {:>12} {:>13}  {}"
-_LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +38,10 @@ class Peer:
     script: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnmeasuredPeer:
-    """An environment without a script, because no package index contained its package at the time of writing."""
-
-    name: str
-    package: str
-
-
 COMPANYOS = Peer("CompanyOS", WORKSPACE, "run_companyos.py")
-PEERS: tuple[Peer | UnmeasuredPeer, ...] = (
+PEERS: tuple[Peer, ...] = (
     COMPANYOS,
     Peer("OpenEnv echo", WORKSPACE, "run_openenv_echo.py"),
-    UnmeasuredPeer("OpenEnv calendar", "openenv-calendar-env"),
-    UnmeasuredPeer("OpenEnv agent_world_model", "agent-world-model-env"),
     Peer("tau2-bench gym", "tau2", "run_tau2.py"),
     Peer("AppWorld", "appworld", "run_appworld.py"),
     Peer("Meta ARE (Gaia2)", "are", "run_are.py"),
@@ -81,14 +70,6 @@ class PeerReport(BaseModel):
     operations: tuple[Operation, ...] = Field(min_length=1)
 
 
-class NotRunError(Exception):
-    """Raised for a peer that cannot be measured on this machine; the message is the reason."""
-
-
-class PeerFailedError(Exception):
-    """Raised for a script that failed."""
-
-
 def main() -> None:
     """Measure the peers; the exit status is 1 if CompanyOS is not measured or a script fails."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.peers", description=__doc__)
@@ -108,7 +89,7 @@ def main() -> None:
             except NotRunError as error:
                 print(f"{peer.name}: not run: {error}", flush=True)
                 continue
-            except PeerFailedError as error:
+            except ScriptFailedError as error:
                 failed = True
                 print(f"{peer.name}: FAILED: {error}", flush=True)
                 continue
@@ -128,43 +109,10 @@ def report_lines(name: str, report: PeerReport, base: dict[str, float]) -> list[
     return lines
 
 
-def parse_report(output: str) -> PeerReport:
-    """Return the report in the last line of a script's output. Raises PeerFailedError."""
-    try:
-        return PeerReport.model_validate_json((output.splitlines() or [""])[-1])
-    except ValidationError:
-        raise PeerFailedError("the last line of the script is not a report") from None
-
-
-def reason_of(message: str) -> str:
-    """Return uv's message, or the last line of a script's errors, as one short sentence."""
-    if missing := re.search(r"Because (\S+ was not found in the package registry)", " ".join(message.split())):
-        return missing[1]
-    last = (message.strip().splitlines() or ["no output"])[-1]
-    return last if len(last) <= _LONGEST_REASON else f"{last[:_LONGEST_REASON]} ..."
-
-
-def _measure(peer: Peer | UnmeasuredPeer, url: str, first_seed: int) -> PeerReport:
-    """Run the script of a peer in its environment. Raises NotRunError or PeerFailedError."""
-    try:
-        if isinstance(peer, UnmeasuredPeer):
-            uv("pip", "compile", "-", stdin=peer.package)
-            raise NotRunError(f"{peer.package} can be installed now, but has no script in {_FOLDER.name}")
-        python = environment_python(peer.environment)
-    except UvError as error:
-        raise NotRunError(reason_of(str(error))) from error
-    command = [str(python), str(_FOLDER / peer.script), url, str(first_seed)]
-    try:
-        done = subprocess.run(
-            command, env=os.environ | _VARIABLES, capture_output=True, text=True, timeout=DEADLINE_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise PeerFailedError(f"no report within {DEADLINE_S:.0f} s") from None
-    if done.returncode == NOT_RUN:
-        raise NotRunError(reason_of(done.stderr))
-    if done.returncode:
-        raise PeerFailedError(reason_of(done.stderr))
-    return parse_report(done.stdout)
+def _measure(peer: Peer, url: str, first_seed: int) -> PeerReport:
+    """Run the script of a peer in its environment. Raises NotRunError or ScriptFailedError."""
+    python, script = environment_python(peer.environment), Path(__file__).with_name(peer.script)
+    return run_script(python, script, url, str(first_seed), report=PeerReport, deadline_s=DEADLINE_S, **_VARIABLES)
 
 
 if __name__ == "__main__":
