@@ -31,9 +31,10 @@ from companyos.contract import (  # noqa: E402
     ListToolsAction,
     OpenedEpisode,
     SnapshotInfo,
+    SplitInfo,
+    TaskInfo,
     ToolSpec,
 )
-from companyos.discovery import Discovery  # noqa: E402
 from companyos.errors import ApiError  # noqa: E402
 from companyos.options import RESUME_WITHIN_S, Action, ConnectionOptions, ResetArguments  # noqa: E402
 from companyos.sync import CompanyOSSyncEnv  # noqa: E402
@@ -62,7 +63,7 @@ _RETRYABLE_PROBLEMS = ("services-unavailable", "shutting-down")
 _SERVER_ERROR = re.compile(r"Server error: (?P<message>.*) \(code: (?P<code>\w+)\)", re.DOTALL)
 
 
-class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
+class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
     """A session with a CompanyOS server over its WebSocket: `async with CompanyOSEnv(base_url=...)`, or `.sync()`.
 
     `reset`, `step` and `state` are OpenEnv's methods. `reset` and `step` return a `StepResult` whose observation is a
@@ -109,6 +110,26 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState], Discovery):
         if not isinstance(result.observation, ListToolsObservation):
             raise ApiError("The server returned no tool list.", "UNEXPECTED_RESPONSE")
         return [ToolSpec.model_validate(tool.model_dump()) for tool in result.observation.tools]
+
+    async def list_splits(self) -> list[SplitInfo]:
+        """Return the splits of the task set with their sizes."""
+        return await self._trainer_client().splits()
+
+    async def num_tasks(self, split: str) -> int:
+        """Return the number of tasks of a split."""
+        return await self._trainer_client().num_tasks(split)
+
+    async def list_tasks(self, split: str) -> list[TaskInfo]:
+        """Return the tasks of a split without their briefs."""
+        return await self._trainer_client().tasks(split)
+
+    async def get_task(self, split: str, index: int) -> TaskInfo:
+        """Return one task with its brief."""
+        return await self._trainer_client().task(split, index)
+
+    async def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
+        """Return the tasks from start to stop (exclusive, like a slice) without their briefs."""
+        return await self._trainer_client().tasks(split, start, stop)
 
     async def snapshot(self) -> SnapshotInfo:
         """Save the state after the last step: databases, clock, score and scheduled chaos."""

@@ -9,12 +9,20 @@ from openenv.core.client_types import StepResult
 from openenv.core.env_server.types import Observation
 from openenv.core.sync_client import SyncEnvClient
 
-from companyos.contract import CompanyOSObservation, CompanyOSState, EpisodeDiff, EpisodeVerdict, SnapshotInfo, ToolSpec
-from companyos.discovery import SyncDiscovery
+from companyos.contract import (
+    CompanyOSObservation,
+    CompanyOSState,
+    EpisodeDiff,
+    EpisodeVerdict,
+    SnapshotInfo,
+    SplitInfo,
+    TaskInfo,
+    ToolSpec,
+)
 from companyos.options import RESUME_WITHIN_S, Action
 
 
-class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncDiscovery):
+class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState]):
     """A session for synchronous code: the methods of CompanyOSEnv with direct return values."""
 
     _async: Any
@@ -27,6 +35,26 @@ class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState], SyncD
     def list_tools(self) -> list[ToolSpec]:
         """Return the tools of the episode, or all tools before the first reset. This is not a step."""
         return cast("list[ToolSpec]", self._run(self._async.list_tools()))
+
+    def list_splits(self) -> list[SplitInfo]:
+        """Return the splits of the task set with their sizes."""
+        return cast("list[SplitInfo]", self._run(self._async.list_splits()))
+
+    def num_tasks(self, split: str) -> int:
+        """Return the number of tasks of a split."""
+        return cast("int", self._run(self._async.num_tasks(split)))
+
+    def list_tasks(self, split: str) -> list[TaskInfo]:
+        """Return the tasks of a split without their briefs."""
+        return cast("list[TaskInfo]", self._run(self._async.list_tasks(split)))
+
+    def get_task(self, split: str, index: int) -> TaskInfo:
+        """Return one task with its brief."""
+        return cast("TaskInfo", self._run(self._async.get_task(split, index)))
+
+    def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
+        """Return the tasks from start to stop (exclusive, like a slice) without their briefs."""
+        return cast("list[TaskInfo]", self._run(self._async.get_task_range(split, start, stop)))
 
     def snapshot(self) -> SnapshotInfo:
         """Save the state after the last step."""
