@@ -8,7 +8,6 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from companyos.exports.prompts import prompt_texts
 from companyos.exports.task_rows import TaskRow, TaskWithTools
 
 IMAGE = "companyos-env"
@@ -176,7 +175,7 @@ def write_harbor(folder: Path, offered: Sequence[TaskWithTools], *, image: str =
 def _files(offered: TaskWithTools, image: str) -> dict[str, str]:
     """Return the files of a task folder by their relative path."""
     row = offered.row
-    rendered = "\n\n".join(prompt_texts(offered))
+    rendered = "\n\n".join(offered.prompt_texts)
     return {
         "task.toml": _task_toml(row),
         "instruction.md": f"<!-- canary: {row.canary} -->\n\n{rendered}\n{_TOOL_ACCESS_NOTE}",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from companyos.exports.prompts import prompt_texts
 from companyos.exports.task_rows import TaskWithTools
 
 AGENT = "companyos_simple_agent"
@@ -35,7 +34,7 @@ def write_nemo_gym(folder: Path, offered: Sequence[TaskWithTools]) -> list[Path]
 
 def row_of(offered: TaskWithTools) -> dict[str, Any]:
     """Return one row. The tools are those of the task; only the resources server reads `verifier_metadata`."""
-    system_prompt, task = prompt_texts(offered)
+    system_prompt, task = offered.prompt_texts
     row = offered.row
     return {
         "responses_create_params": {

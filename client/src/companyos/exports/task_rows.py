@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from companyos.client import CompanyOSEnv
 from companyos.contract import Split, TaskInfo, ToolSpec
+from companyos.policies import TaskView
+from companyos.policies.llm.prompt import system_text, task_text
+from companyos_shared.streams import Stream
 
 PARALLEL = 4
 """Number of concurrent sessions."""
@@ -46,6 +49,22 @@ class TaskWithTools:
 
     row: TaskRow
     tools: tuple[ToolSpec, ...]
+
+    @property
+    def prompt_texts(self) -> tuple[str, str]:
+        """The system prompt and the initial task text, identical to those of `companyos eval --policy llm`."""
+        row = self.row
+        view = TaskView(
+            scenario=row.scenario,
+            brief=row.brief,
+            company=row.company,
+            acting_as=row.acting_as,
+            now=row.now,
+            steps_left=row.max_steps,
+            tools=self.tools,
+            stream=Stream("export", row.id),
+        )
+        return system_text(view), task_text(view)
 
 
 async def read_tasks(
