@@ -5,8 +5,7 @@ from companyos.extras import require_library
 with require_library("browsergym", "pip install browsergym-core"):
     from browsergym.core.registration import register_task
 
-from companyos.integrations.browsergym.scenarios import register_scenarios
-from companyos.integrations.browsergym.task import CompanyOSTask
+from companyos.integrations.browsergym.task import CompanyOSTask, register_scenarios
 
 __all__ = ["CompanyOSTask", "register_scenarios"]
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
+import gymnasium
+from browsergym.core.registration import register_task
 from browsergym.core.task import AbstractBrowserTask
 from playwright.sync_api import Page
 
@@ -86,3 +88,21 @@ def local_server() -> tuple[str, str]:
     """Return URL and token of the local server. It has a token because pages of a server without one show rewards."""
     token = secrets.token_urlsafe()
     return EnterpriseConnection(settings={"COMPANYOS_TRAINER_TOKEN": token}).url, token
+
+
+def register_scenarios(url: str | None = None, *, token: str | None = None) -> list[str]:
+    """Register `browsergym/companyos.NAME` for every scenario of a server, by default the local one; return the ids.
+
+    Each id accepts the arguments of CompanyOSTask except `scenario`; `url` and `token` default to those given here.
+    Raises ApiError and ConnectionError.
+    """
+    trainer = HttpTrainer(*((url, token) if url is not None else local_server()))
+    try:
+        names = trainer.scenarios()
+    finally:
+        trainer.close()
+    tasks = {f"{CompanyOSTask.get_task_id()}.{name}": name for name in names}
+    for task_id, name in tasks.items():
+        gymnasium.registry.pop(f"browsergym/{task_id}", None)
+        register_task(task_id, CompanyOSTask, {"scenario": name}, default_task_kwargs={"url": url, "token": token})
+    return [f"browsergym/{task_id}" for task_id in tasks]

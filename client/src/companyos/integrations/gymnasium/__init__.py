@@ -5,15 +5,12 @@ from companyos.extras import require_extra
 with require_extra("gymnasium", "gymnasium"):
     from gymnasium.envs.registration import register, registry
 
-from companyos.integrations.gymnasium.environment import CompanyOSGym
-from companyos.integrations.gymnasium.vector import CompanyOSVectorGym
+from companyos.integrations.gymnasium.environment import CompanyOSGym, CompanyOSVectorGym
 
 __all__ = ["ID", "CompanyOSGym", "CompanyOSVectorGym"]
 
 ID = "CompanyOS-v1"
-_HERE = __name__
+_MODULE = f"{__name__}.environment"
 
 if ID not in registry:
-    register(
-        id=ID, entry_point=f"{_HERE}.environment:CompanyOSGym", vector_entry_point=f"{_HERE}.vector:CompanyOSVectorGym"
-    )
+    register(id=ID, entry_point=f"{_MODULE}:CompanyOSGym", vector_entry_point=f"{_MODULE}:CompanyOSVectorGym")
