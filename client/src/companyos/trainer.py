@@ -33,23 +33,6 @@ T = TypeVar("T")
 
 _NOT_READY = 503
 
-_STATE = TypeAdapter(CompanyOSState)
-_STATES = TypeAdapter(list[CompanyOSState])
-_SNAPSHOT = TypeAdapter(SnapshotInfo)
-_SNAPSHOTS = TypeAdapter(list[SnapshotInfo])
-_OPENED = TypeAdapter(list[OpenedEpisode])
-_DIFF = TypeAdapter(EpisodeDiff)
-_ITEM = TypeAdapter(QuarantineItem)
-_ITEMS = TypeAdapter(list[QuarantineItem])
-_SCENARIOS = TypeAdapter(list[ScenarioInfo])
-_SPLITS = TypeAdapter(list[SplitInfo])
-_TASK = TypeAdapter(dict[Literal["task"], TaskInfo])
-_TASKS = TypeAdapter(dict[Literal["tasks"], list[TaskInfo]])
-_COUNT = TypeAdapter(dict[Literal["num_tasks"], int])
-_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-_URLS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
-_LINES: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
-
 
 def bearer(token: str | None) -> dict[str, str]:
     """Return the Authorization header of a token; empty without a token."""
@@ -71,7 +54,7 @@ class Trainer:
         self._http = httpx.AsyncClient(
             headers=dict(headers or {}),
             timeout=timeout_s,
-            trust_env=not _is_loopback(self._base_url),
+            trust_env=not is_loopback(self._base_url),
             verify=self._base_url.startswith("https"),
         )
         self.loop = asyncio.get_running_loop()
@@ -88,39 +71,40 @@ class Trainer:
 
     async def scenarios(self) -> list[ScenarioInfo]:
         """Return the scenarios by name."""
-        return await self._read(_SCENARIOS, "GET", "/v1/scenarios")
+        return await self._read(list[ScenarioInfo], "GET", "/v1/scenarios")
 
     async def splits(self) -> list[SplitInfo]:
         """Return the splits of the task set."""
-        return await self._read(_SPLITS, "GET", f"/{ENVIRONMENT}/splits")
+        return await self._read(list[SplitInfo], "GET", f"/{ENVIRONMENT}/splits")
 
     async def num_tasks(self, split: str) -> int:
         """Return the number of tasks of a split."""
-        response = await self._read(_COUNT, "POST", f"/{ENVIRONMENT}/num_tasks", {"split": split})
-        return response["num_tasks"]
+        kind, path = dict[Literal["num_tasks"], int], f"/{ENVIRONMENT}/num_tasks"
+        return (await self._read(kind, "POST", path, {"split": split}))["num_tasks"]
 
     async def task(self, split: str, index: int) -> TaskInfo:
         """Return one task with its brief."""
-        response = await self._read(_TASK, "POST", f"/{ENVIRONMENT}/task", {"split": split, "index": index})
-        return response["task"]
+        kind, path = dict[Literal["task"], TaskInfo], f"/{ENVIRONMENT}/task"
+        return (await self._read(kind, "POST", path, {"split": split, "index": index}))["task"]
 
     async def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[TaskInfo]:
         """Return the tasks from start to stop (exclusive, like a slice) without their briefs."""
         body = {"split": split, "start": start, "stop": stop}
-        return (await self._read(_TASKS, "POST", f"/{ENVIRONMENT}/task_range", body))["tasks"]
+        kind, path = dict[Literal["tasks"], list[TaskInfo]], f"/{ENVIRONMENT}/task_range"
+        return (await self._read(kind, "POST", path, body))["tasks"]
 
     async def services(self) -> list[str]:
         """Return the names of the services in order, ready or not."""
         response = await self._request("GET", "/readyz", accepted_status=_NOT_READY)
-        return sorted(self._parse(_OBJECT, "/readyz", response).get("services", ()))
+        return sorted(self._parse(dict[str, Any], "/readyz", response).get("services", ()))
 
     async def episodes(self) -> list[CompanyOSState]:
         """Return the states of the live episodes."""
-        return await self._read(_STATES, "GET", "/v1/episodes")
+        return await self._read(list[CompanyOSState], "GET", "/v1/episodes")
 
     async def episode(self, episode_id: str) -> CompanyOSState:
         """Return the state of an episode."""
-        return await self._read(_STATE, "GET", f"/v1/episodes/{_path_segment(episode_id)}")
+        return await self._read(CompanyOSState, "GET", f"/v1/episodes/{_path_segment(episode_id)}")
 
     async def drop(self, episode_id: str) -> None:
         """End an episode and free its resources."""
@@ -128,34 +112,35 @@ class Trainer:
 
     async def evidence(self, episode_id: str) -> dict[str, Any]:
         """Return the evidence of an episode's verdict."""
-        return await self._read(_OBJECT, "GET", f"/v1/episodes/{_path_segment(episode_id)}/evidence")
+        return await self._read(dict[str, Any], "GET", f"/v1/episodes/{_path_segment(episode_id)}/evidence")
 
     async def service_urls(self, episode_id: str) -> dict[str, str]:
         """Return the URLs of an episode's services by name, for REST requests; each request is a step."""
-        return await self._read(_URLS, "POST", f"/v1/episodes/{_path_segment(episode_id)}/service-urls")
+        return await self._read(dict[str, str], "POST", f"/v1/episodes/{_path_segment(episode_id)}/service-urls")
 
     async def steps(self, episode_id: str) -> list[dict[str, Any]]:
         """Return the steps of an episode in the viewer's format, from all clients."""
         path = f"/console/episodes/{_path_segment(episode_id)}/document"
-        return _LINES.validate_python((await self._read(_OBJECT, "GET", path)).get("steps", []))
+        document = await self._read(dict[str, Any], "GET", path)
+        return TypeAdapter(list[dict[str, Any]]).validate_python(document.get("steps", []))
 
     async def snapshot(self, episode_id: str) -> SnapshotInfo:
         """Save the current state of an episode."""
-        return await self._read(_SNAPSHOT, "POST", f"/v1/episodes/{_path_segment(episode_id)}/snapshots")
+        return await self._read(SnapshotInfo, "POST", f"/v1/episodes/{_path_segment(episode_id)}/snapshots")
 
     async def restore(self, episode_id: str, snapshot: str | SnapshotInfo) -> CompanyOSState:
         """Restore an episode to a snapshot of its lineage."""
         path = f"/v1/episodes/{_path_segment(episode_id)}/restore"
-        return await self._read(_STATE, "POST", path, {"snapshot": _snapshot_id(snapshot)})
+        return await self._read(CompanyOSState, "POST", path, {"snapshot": _snapshot_id(snapshot)})
 
     async def snapshots(self) -> list[SnapshotInfo]:
         """Return the snapshots on the server."""
-        return await self._read(_SNAPSHOTS, "GET", "/v1/snapshots")
+        return await self._read(list[SnapshotInfo], "GET", "/v1/snapshots")
 
     async def fork(self, snapshot: str | SnapshotInfo, count: int = 1) -> list[OpenedEpisode]:
         """Create new episodes from a snapshot, all or none; they expire like other episodes stepped over HTTP."""
         path = f"/v1/snapshots/{_path_segment(_snapshot_id(snapshot))}/fork"
-        return await self._read(_OPENED, "POST", path, {"count": count})
+        return await self._read(list[OpenedEpisode], "POST", path, {"count": count})
 
     async def delete_snapshot(self, snapshot: str | SnapshotInfo) -> None:
         """Delete a snapshot; episodes that started from it continue."""
@@ -163,11 +148,11 @@ class Trainer:
 
     async def quarantine(self) -> list[QuarantineItem]:
         """Return the items in quarantine."""
-        return await self._read(_ITEMS, "GET", "/v1/quarantine")
+        return await self._read(list[QuarantineItem], "GET", "/v1/quarantine")
 
     async def restore_from_quarantine(self, item_id: str) -> QuarantineItem:
         """Move an item out of quarantine; the next start of the server reads it again."""
-        return await self._read(_ITEM, "POST", f"/v1/quarantine/{_path_segment(item_id)}/restore")
+        return await self._read(QuarantineItem, "POST", f"/v1/quarantine/{_path_segment(item_id)}/restore")
 
     async def remove_from_quarantine(self, item_id: str) -> None:
         """Delete a quarantine item permanently."""
@@ -176,7 +161,7 @@ class Trainer:
     async def diff(self, episode_id: str, *, from_: int = 0, to: int | None = None) -> EpisodeDiff:
         """Return the rows that differ between two steps of an episode; `to` defaults to the last step."""
         query = f"?from={from_}" + ("" if to is None else f"&to={to}")
-        return await self._read(_DIFF, "GET", f"/v1/episodes/{_path_segment(episode_id)}/diff{query}")
+        return await self._read(EpisodeDiff, "GET", f"/v1/episodes/{_path_segment(episode_id)}/diff{query}")
 
     async def database(self, episode_id: str, service: str) -> bytes:
         """Return a consistent copy of a service's database of an episode as a SQLite file."""
@@ -185,12 +170,12 @@ class Trainer:
         )
         return response.content
 
-    async def _read(self, adapter: TypeAdapter[T], method: str, path: str, body: Mapping[str, Any] | None = None) -> T:
-        return self._parse(adapter, path, await self._request(method, path, body))
+    async def _read(self, kind: type[T], method: str, path: str, body: Mapping[str, Any] | None = None) -> T:
+        return self._parse(kind, path, await self._request(method, path, body))
 
-    def _parse(self, adapter: TypeAdapter[T], path: str, response: httpx.Response) -> T:
+    def _parse(self, kind: type[T], path: str, response: httpx.Response) -> T:
         try:
-            return adapter.validate_json(response.content)
+            return TypeAdapter(kind).validate_json(response.content)
         except ValidationError as error:
             address, reason = f"{self._base_url}{path}", _first_validation_error(error)
             text = f"{UNEXPECTED_RESPONSE}: unexpected response from {address}: {reason}"
@@ -244,7 +229,7 @@ def _path_segment(name: str) -> str:
     return name.replace(".", "%2E") if name in (".", "..") else quote(name, safe="")
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     """Return whether a server is on this machine; such requests bypass any proxy."""
     try:
         host = urlsplit(url).hostname or ""

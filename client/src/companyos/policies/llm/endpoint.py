@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 import time
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 import openai
 
 from companyos.policies.json_values import sanitize_json
 from companyos.policies.llm.apis import APIS, Answer, UnusableAnswerError
 from companyos.policies.llm.settings import LlmSettings
+from companyos.trainer import is_loopback
 
 _CONTEXT_LENGTH_PATTERN = re.compile(
     r"context.?(?:length|window|size|limit)|maximum context|prompt is too long|too many tokens", re.I
@@ -122,7 +121,7 @@ class Endpoint:
 
     async def __aenter__(self) -> Self:
         http = openai.DefaultAsyncHttpxClient(
-            trust_env=not _is_loopback(self._base_url),
+            trust_env=not is_loopback(self._base_url),
             verify=self._base_url.startswith("https"),
             event_hooks={"request": [self._count]},
         )
@@ -156,12 +155,3 @@ def _error_message(error: openai.APIStatusError) -> str:
 
 def _exception_text(error: BaseException) -> str:
     return (" ".join(str(error).split()) or type(error).__name__)[:_TEXT_CHARS]
-
-
-def _is_loopback(url: str) -> bool:
-    """Return whether an endpoint is on this machine; such requests bypass any proxy."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
