@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from companyos.cli import model
 from companyos.cli import model as model_options
 from companyos.cli.connection import (
     LARGEST_CHAOS,
@@ -211,7 +211,9 @@ def evaluate(
     check_seeds(seed or 0, episodes or SEEDS)
     _check_folder(out, resume=resume, overwrite=overwrite)
     _check_plot(plot)
-    llm_options = model.LlmOptions(
+    model_options.check_policies(policy, model_name, dry_run=dry_run)
+    find_settings = partial(
+        model_options.read_settings,
         model=model_name,
         api=api,
         base_url=base_url,
@@ -227,16 +229,15 @@ def evaluate(
         timeout_s=request_timeout,
         retries=retries,
         extra_body=extra_body,
-        dry_run=dry_run,
+        is_dry_run=dry_run,
     )
-    llm_options.check_policies(policy)
     if max_cost is not None and price_in is None:
         fail("--max-cost needs --price-in and --price-out", USAGE_ERROR)
     check_cluster(cluster, workers=workers, url=url, dry_run=dry_run, imports_policies=bool(imported))
     scenarios, levels = tuple(dict.fromkeys(scenario or ())), tuple(sorted(set(chaos or ())))
     with (
         report_errors(),
-        model.select_policies(policy, llm_options) as selection,
+        model_options.select_policies(policy, find_settings) as selection,
         connect_or_start(url, token) as server,
     ):
         plans_of: Callable[[str], list[EpisodePlan]]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,62 +28,34 @@ STUB_POLICIES = ("oracle", "grounded")
 _TEXT_SHOWN = 600
 
 
-@dataclass(frozen=True, kw_only=True)
-class LlmOptions:
-    """Values of the model options."""
+def check_policies(policies: list[str], model: str | None, *, dry_run: bool) -> None:
+    """End the command if the model options and the policies do not match."""
+    if POLICY in policies and model is None:
+        fail("--policy llm needs --model NAME", USAGE_ERROR)
+    if POLICY not in policies and (model is not None or dry_run):
+        fail("--model and --dry-run need --policy llm", USAGE_ERROR)
 
-    model: str | None
-    api: str
-    base_url: str | None
-    temperature: float | None
-    max_output_tokens: int | None
-    context_limit: int | None
-    price_in: float | None
-    price_cached: float | None
-    price_cache_write: float | None
-    price_out: float | None
-    max_tokens: int | None
-    max_cost: float | None
-    timeout_s: float
-    retries: int
-    extra_body: str | None
-    dry_run: bool
 
-    def check_policies(self, policies: list[str]) -> None:
-        """End the command if the model options and the policies do not match."""
-        if POLICY in policies and self.model is None:
-            fail("--policy llm needs --model NAME", USAGE_ERROR)
-        if POLICY not in policies and (self.model is not None or self.dry_run):
-            fail("--model and --dry-run need --policy llm", USAGE_ERROR)
+def read_settings(
+    *, api: str, base_url: str | None, retries: int, extra_body: str | None, is_dry_run: bool, **others: Any
+) -> LlmSettings:
+    """Return the settings of the policy from the options; end the command if they are invalid."""
+    from companyos.policies.llm import InvalidSettingsError, LlmSettings
+    from companyos.policies.llm.settings import provider_of
 
-    def settings(self) -> LlmSettings:
-        """Return the settings of the policy; end the command if they are invalid."""
-        from companyos.policies.llm import InvalidSettingsError, LlmSettings
-        from companyos.policies.llm.settings import provider_of
-
-        try:
-            provider = provider_of(self.api)
-            return LlmSettings(
-                model=self.model or "",
-                api=self.api,
-                base_url=self.base_url or provider.base_url_from_environment(),
-                temperature=self.temperature,
-                max_output_tokens=self.max_output_tokens,
-                context_limit=self.context_limit,
-                price_in=self.price_in,
-                price_cached=self.price_cached,
-                price_cache_write=self.price_cache_write,
-                price_out=self.price_out,
-                max_tokens=self.max_tokens,
-                max_cost=self.max_cost,
-                timeout_s=self.timeout_s,
-                retries=0 if self.dry_run else self.retries,
-                extra_body=_parse_json_object(self.extra_body),
-                api_key=None if self.dry_run else provider.key_from_environment(),
-                is_dry_run=self.dry_run,
-            )
-        except InvalidSettingsError as error:
-            fail(str(error), USAGE_ERROR)
+    try:
+        provider = provider_of(api)
+        return LlmSettings(
+            api=api,
+            base_url=base_url or provider.base_url_from_environment(),
+            retries=0 if is_dry_run else retries,
+            extra_body=_parse_json_object(extra_body),
+            api_key=None if is_dry_run else provider.key_from_environment(),
+            is_dry_run=is_dry_run,
+            **others,
+        )
+    except InvalidSettingsError as error:
+        fail(str(error), USAGE_ERROR)
 
 
 class PolicySelection:
@@ -112,7 +83,7 @@ class PolicySelection:
 
 
 @contextmanager
-def select_policies(policies: list[str], llm_options: LlmOptions) -> Iterator[PolicySelection]:
+def select_policies(policies: list[str], find_settings: Callable[[], LlmSettings]) -> Iterator[PolicySelection]:
     """Yield the policy factories; a dry run starts a stub server in place of the endpoint."""
     from companyos.policies import load_policy
 
@@ -121,8 +92,8 @@ def select_policies(policies: list[str], llm_options: LlmOptions) -> Iterator[Po
         return
     from companyos.policies.llm import LlmPolicy
 
-    settings = llm_options.settings()
-    if not llm_options.dry_run:
+    settings = find_settings()
+    if not settings.is_dry_run:
         yield PolicySelection(lambda name: LlmPolicy(settings) if name == POLICY else load_policy(name))
         return
     from companyos.policies import policy_names
@@ -177,117 +148,91 @@ def _parse_json_object(text: str | None) -> dict[str, Any]:
 
 PANEL = "A model: --policy llm"
 
-ModelOption = Annotated[
-    str | None,
-    typer.Option("--model", metavar="NAME", help="Model name of the endpoint.", rich_help_panel=PANEL),
-]
+
+def _option(name: str, **settings: Any) -> Any:
+    return typer.Option(name, rich_help_panel=PANEL, **settings)
+
+
+ModelOption = Annotated[str | None, _option("--model", metavar="NAME", help="Model name of the endpoint.")]
 ApiOption = Annotated[
     str,
-    typer.Option(
+    _option(
         "--api",
         metavar="chat|responses|anthropic",
         help="API of the endpoint: OpenAI's chat completions, which most servers have, OpenAI's Responses, or "
         "Anthropic's Messages.",
-        rich_help_panel=PANEL,
     ),
 ]
 BaseUrlOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--base-url",
         metavar="URL",
         help="Base URL of the endpoint. Default: OPENAI_BASE_URL or OpenAI, and with --api anthropic "
         "ANTHROPIC_BASE_URL or Anthropic. The API key is read from OPENAI_API_KEY or ANTHROPIC_API_KEY.",
-        rich_help_panel=PANEL,
     ),
 ]
 TemperatureOption = Annotated[
-    float | None,
-    typer.Option(
-        "--temperature", min=0.0, help="Sampling temperature. Default: the endpoint's own.", rich_help_panel=PANEL
-    ),
+    float | None, _option("--temperature", min=0.0, help="Sampling temperature. Default: the endpoint's own.")
 ]
-MaxOutputOption = Annotated[
-    int | None,
-    typer.Option("--max-output-tokens", min=1, help="Maximum tokens per response.", rich_help_panel=PANEL),
-]
+MaxOutputOption = Annotated[int | None, _option("--max-output-tokens", min=1, help="Maximum tokens per response.")]
 ContextLimitOption = Annotated[
     int | None,
-    typer.Option(
+    _option(
         "--context-limit",
         min=1000,
         metavar="TOKENS",
         help="Maximum tokens of request and response. Beyond it the oldest tool results are dropped, then the oldest "
         "turns; system message, task and last turn stay. Default: drop when the endpoint reports an overflow.",
-        rich_help_panel=PANEL,
     ),
 ]
 PriceInOption = Annotated[
     float | None,
-    typer.Option(
-        "--price-in",
-        min=0.0,
-        help="Price per million prompt tokens; without prices the cost is not computed.",
-        rich_help_panel=PANEL,
-    ),
+    _option("--price-in", min=0.0, help="Price per million prompt tokens; without prices the cost is not computed."),
 ]
 PriceCachedOption = Annotated[
     float | None,
-    typer.Option(
+    _option(
         "--price-cached",
         min=0.0,
         help="Price per million prompt tokens that the endpoint read from its cache. Default: --price-in.",
-        rich_help_panel=PANEL,
     ),
 ]
 PriceCacheWriteOption = Annotated[
     float | None,
-    typer.Option(
+    _option(
         "--price-cache-write",
         min=0.0,
         help="Price per million prompt tokens that the endpoint wrote to its cache. Default: --price-in.",
-        rich_help_panel=PANEL,
     ),
 ]
-PriceOutOption = Annotated[
-    float | None,
-    typer.Option("--price-out", min=0.0, help="Price per million completion tokens.", rich_help_panel=PANEL),
-]
+PriceOutOption = Annotated[float | None, _option("--price-out", min=0.0, help="Price per million completion tokens.")]
 TimeoutOption = Annotated[
     float,
-    typer.Option(
-        "--request-timeout",
-        min=0.1,
-        metavar="SECONDS",
-        help="Timeout of one request in seconds.",
-        rich_help_panel=PANEL,
-    ),
+    _option("--request-timeout", min=0.1, metavar="SECONDS", help="Timeout of one request in seconds."),
 ]
 RetriesOption = Annotated[
     int,
-    typer.Option(
+    _option(
         "--retries",
         min=0,
         help="Maximum retries after 408, 409, 429, 5xx or a connection error. The delay is 0.5 to 8 s, or the value of "
         "Retry-After up to 2 minutes.",
-        rich_help_panel=PANEL,
     ),
 ]
 ExtraBodyOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--extra-body",
         metavar="JSON",
         help='Additional request fields, for example \'{"reasoning_effort": "low"}\'.',
-        rich_help_panel=PANEL,
     ),
 ]
 DryRunOption = Annotated[
     bool,
-    typer.Option(
+    _option(
         "--dry-run",
         help="Send nothing to a model: an installed policy answers over HTTP on this machine. Prints the first request "
         "and an estimate of the tokens.",
-        rich_help_panel=PANEL,
     ),
 ]
