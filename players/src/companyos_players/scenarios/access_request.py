@@ -99,7 +99,6 @@ class AccessRequestWorker(Worker):
         return min(ends_on, starts_on + longest)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this access."""
         return self.grant["id"], self.grant["title"], self.person["id"], self.person["name"]
 
     def priority(self) -> str:
@@ -107,11 +106,9 @@ class AccessRequestWorker(Worker):
         return str(self.policy["parameters"][f"{self.entry['fields']['class']}_priority"])
 
     def subject(self) -> str:
-        """Return the grant."""
         return str(self.grant["id"])
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "grant_id": self.subject(),
             "person_id": self.person["id"],

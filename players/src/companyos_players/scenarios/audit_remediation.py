@@ -139,7 +139,6 @@ class AuditRemediationWorker(Worker):
         return str(self.policy["policy_id"])
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this audit."""
         return self.title, self.first_day
 
     def priority(self) -> str:

@@ -97,15 +97,12 @@ class BudgetTransferWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this transfer."""
         return self.giver["id"], self.taker["id"]
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
         return self.level(self.amount)
 
     def subject(self) -> str:
-        """Return the ticket's key."""
         return self.ticket.key
 
     def amount_cents(self) -> int:
@@ -113,7 +110,6 @@ class BudgetTransferWorker(Worker):
         return self.amount
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {FROM: self.giver["id"], TO: self.taker["id"], "amount_cents": self.amount}
 
     async def follow_up(self, request_id: str) -> None:

@@ -76,11 +76,9 @@ class BugEscalationWorker(Worker):
         return self.named
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
         return self.level(self.rate.value)
 
     def subject(self) -> str:
-        """Return the ticket's key."""
         return self.ticket.key
 
     async def prepare_request(self) -> None:
@@ -90,7 +88,6 @@ class BugEscalationWorker(Worker):
             self.rate = await self.rate_of(self.service, oldest)
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         known = {
             "service": self.service,
             RATE: self.rate.value,

@@ -113,7 +113,6 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this contract."""
         return self.contract["id"], self.contract["title"]
 
     def tier(self) -> str:
@@ -134,7 +133,6 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return ends_on.replace(year=ends_on.year + self.years())
 
     def subject(self) -> str:
-        """Return the contract."""
         return str(self.contract["id"])
 
     def amount_cents(self) -> int:

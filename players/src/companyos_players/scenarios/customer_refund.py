@@ -83,11 +83,9 @@ class CustomerRefundWorker(Worker):
         await super().refuse(objection)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this claim."""
         return self.claim["id"], self.order["id"], self.customer["id"], self.customer["title"]
 
     def subject(self) -> str:
-        """Return the claim."""
         return str(self.claim["id"])
 
     def grant(self) -> tuple[str | None, int]:
@@ -109,7 +107,6 @@ class CustomerRefundWorker(Worker):
         return self.amount
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         granted = {"remedy": self.remedy, "amount_cents": self.amount}
         return {"claim_id": self.subject(), "accepted_quantity": self.quantity, **granted}
 

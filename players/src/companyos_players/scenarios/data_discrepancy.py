@@ -101,7 +101,6 @@ class DataDiscrepancyWorker(Worker):
         return [record for record in active if record["fields"][self.key] != self.figure.value]
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this vendor."""
         return self.vendor["id"], self.vendor["legal_name"]
 
     def priority(self) -> str:

@@ -184,7 +184,6 @@ class EmployeeOffboardingWorker(Worker):
         return date.fromisoformat(self.leaver["employed_to"])
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this leaver."""
         return self.person_id, self.leaver["name"]
 
     def priority(self) -> str:

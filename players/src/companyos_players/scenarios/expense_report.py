@@ -60,11 +60,9 @@ class ExpenseReportWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this report."""
         return self.expenses[0]["id"], self.owner["name"], self.owner["id"]
 
     def subject(self) -> str:
-        """Return the first record."""
         return str(self.expenses[0]["id"])
 
     def amount_cents(self) -> int:
@@ -105,7 +103,6 @@ class ExpenseReportWorker(Worker):
         return expense
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "expense_id": self.subject(),
             "amount_cents": self.amount_cents(),

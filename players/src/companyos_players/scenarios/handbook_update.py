@@ -70,15 +70,12 @@ class HandbookUpdateWorker(Worker):
         return f"The draft names {fields['readers']} readers."
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this page."""
         return self.draft["id"], self.draft["title"]
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
         return self.level(self.draft["fields"]["readers"])
 
     def subject(self) -> str:
-        """Return the document."""
         return str(self.draft["id"])
 
     async def prepare_request(self) -> None:
@@ -90,7 +87,6 @@ class HandbookUpdateWorker(Worker):
             self.draft["fields"] |= wrong
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "document_id": self.subject(),
             "revision": self.draft["fields"]["revision"],

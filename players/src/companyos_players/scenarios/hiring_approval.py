@@ -89,11 +89,9 @@ class HiringApprovalWorker(Worker):
         return f"It is {self.place['cost_center' if 'cost center' in question else 'location']}."
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this offer."""
         return self.offer["id"], self.position["id"], self.draft["application"]
 
     def subject(self) -> str:
-        """Return the offer."""
         return str(self.offer["id"])
 
     def amount_cents(self) -> int:
@@ -101,7 +99,6 @@ class HiringApprovalWorker(Worker):
         return int(self.terms["salary_cents"] + self.terms["sign_on_cents"])
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         own = {"hiring_manager_id": self.position["owner_id"], "first_year_amount_cents": self.amount_cents()}
         return {"offer_id": self.subject(), **self.terms, **own}
 

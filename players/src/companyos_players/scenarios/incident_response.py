@@ -130,11 +130,9 @@ class IncidentResponseWorker(Worker):
         return [self.report.service]
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
         return self.level(self.rate.value)
 
     def subject(self) -> str:
-        """Return the ticket's key."""
         return self.ticket.key
 
     async def complete_ticket(self) -> None:
@@ -184,7 +182,6 @@ class IncidentResponseWorker(Worker):
             self.rate = await self.fresh_rate(oldest)
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "service": self.report.service,
             "cause_key": self.cause.key,

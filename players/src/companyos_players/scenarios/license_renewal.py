@@ -72,7 +72,6 @@ class LicenseRenewalWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this license."""
         return self.license["id"], self.license["title"]
 
     def seats(self) -> int:
@@ -88,7 +87,6 @@ class LicenseRenewalWorker(Worker):
         return date.fromisoformat(self.license["ends_on"]) + timedelta(days=min(term, longest))
 
     def subject(self) -> str:
-        """Return the license."""
         return str(self.license["id"])
 
     def amount_cents(self) -> int:
@@ -102,7 +100,6 @@ class LicenseRenewalWorker(Worker):
             self.days_left = await self.fresh_days(oldest)
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "license_id": self.subject(),
             "seats": self.seats(),

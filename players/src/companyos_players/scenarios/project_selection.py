@@ -104,7 +104,6 @@ class ProjectSelectionWorker(Worker):
         return self.level(self.available_cents())
 
     def subject(self) -> str:
-        """Return the line's ID."""
         return str(self.line["id"])
 
     def amount_cents(self) -> int:
@@ -112,7 +111,6 @@ class ProjectSelectionWorker(Worker):
         return total(self.selection)
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         amount = self.amount_cents()
         return {"budget_line_id": self.line["id"], "amount_cents": amount, "projects": len(self.selection)}
 

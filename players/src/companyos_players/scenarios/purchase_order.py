@@ -137,11 +137,9 @@ class PurchaseOrderWorker(Worker):
         return int(self.invoice["fields"]["quantity"] - credited)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this invoice."""
         return self.invoice["id"], self.invoice["fields"]["invoice_number"]
 
     def subject(self) -> str:
-        """Return the invoice."""
         return str(self.invoice["id"])
 
     def amount_cents(self) -> int:
@@ -161,7 +159,6 @@ class PurchaseOrderWorker(Worker):
             self.invoice = await self.hub.read(self.invoice["id"])
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "invoice_id": self.subject(),
             "order_id": self.order["id"],

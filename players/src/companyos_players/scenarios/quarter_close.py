@@ -89,7 +89,6 @@ class QuarterCloseWorker(Worker):
         return None
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this close."""
         return (self.cost_center,)
 
     async def unblock(self) -> None:
@@ -161,7 +160,6 @@ class QuarterCloseWorker(Worker):
         return sum(item["amount_cents"] for item in self.approved)
 
     def subject(self) -> str:
-        """Return the budget line."""
         return str(self.line["id"])
 
     async def prepare_request(self) -> None:
@@ -171,7 +169,6 @@ class QuarterCloseWorker(Worker):
             self.used = await self.fresh_used(oldest)
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         return {
             "budget_line_id": self.subject(),
             "amount_cents": self.amount_cents(),

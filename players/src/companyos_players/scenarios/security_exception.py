@@ -80,7 +80,6 @@ class SecurityExceptionWorker(Worker):
         return min(*map(date.fromisoformat, ends), *limits)
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this exception."""
         return self.exception["id"], self.exception["title"]
 
     def priority(self) -> str:
@@ -88,11 +87,9 @@ class SecurityExceptionWorker(Worker):
         return str(self.policy["parameters"][f"{self.risk['severity']}_priority"])
 
     def subject(self) -> str:
-        """Return the exception."""
         return str(self.exception["id"])
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         risk, last_day = self.risk, self.last_day().isoformat()
         ids = {"exception_id": self.subject(), "requester_id": self.requester["id"], "review_id": self.review["id"]}
         return ids | {"system": risk["system"], "severity": risk["severity"], "last_day": last_day}

@@ -145,11 +145,9 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         )
 
     def identifiers(self) -> tuple[str, ...]:
-        """Return the identifiers by which a text refers to this change."""
         return self.letter["id"], self.vendor["id"]
 
     def subject(self) -> str:
-        """Return the vendor."""
         return str(self.vendor["id"])
 
     def amount_cents(self) -> int:

@@ -89,14 +89,12 @@ class VendorOnboardingWorker(Worker):
         return self.vendor["id"], self.vendor["legal_name"], self.contract["id"]
 
     def priority(self) -> str:
-        """Return the priority for the policy's thresholds."""
         level = PRIORITIES.index(self.level(self.contract["amount_cents"]))
         if self.vendor["risk_tier"] in self.policy["parameters"].get("raised_risk_tiers", "").split(", "):
             level = min(level + 1, len(PRIORITIES) - 1)
         return PRIORITIES[level]
 
     def subject(self) -> str:
-        """Return the vendor."""
         return str(self.vendor["id"])
 
     def amount_cents(self) -> int:
@@ -110,7 +108,6 @@ class VendorOnboardingWorker(Worker):
             self.score = await self.fresh_score(oldest)
 
     def fields(self) -> Json:
-        """Return the fields of the approval request."""
         known = {
             "vendor_id": self.vendor["id"],
             "contract_id": self.contract["id"],
