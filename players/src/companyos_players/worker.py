@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import ClassVar
 
 from companyos.policies import Call, TaskView
-from companyos_players.approvals import ApprovalSkill, default_answer
+from companyos_players.approvals import ApprovalSkill, RequestSkill, default_answer
 from companyos_players.player import Json
 from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketWorkflow, ticket_key_in
@@ -45,6 +45,7 @@ class Worker:
         self.client = client
         self.workflow = TicketWorkflow(client, ticket_key_in(task.brief), unblocked_status=self.unblocked_status)
         self.ticket = self.workflow.ticket
+        self.hub, self.flow = RecordSkill(client), RequestSkill(client)
         self.people: dict[str, Json] = {}
         """Cached people by id."""
 
@@ -93,7 +94,7 @@ class Worker:
     async def find_cited(self, prefix: str, person_field: str, **filters: str) -> Json:
         """Return the record that the ticket cites by its id, or by its title and the person in a field."""
         text = self.ticket.known["description"]
-        for record in await RecordSkill(self.client).find_cited(text, prefix, **filters):
+        for record in await self.hub.find_cited(text, prefix, **filters):
             if record["id"] in text or await self.is_person_named(record["fields"][person_field], text):
                 return record
         raise LookupError(f"No record is cited in {text!r}")

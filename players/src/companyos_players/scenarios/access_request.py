@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from companyos_players import ApprovalSkill, Objection, RecordSkill, Worker
+from companyos_players import ApprovalSkill, Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -20,7 +20,6 @@ class AccessRequestWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the grant, the person and the system's register entry."""
-        self.hub = RecordSkill(self.client)
         self.others: list[Json] | None = None
         self.grant = await self.find_cited("ACG", "person_id", kind="access_grant", state="requested")
         self.person = await self.look_up(self.grant["fields"]["person_id"])

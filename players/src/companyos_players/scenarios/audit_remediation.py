@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from companyos_players import ApprovalSkill, Objection, RecordSkill, RequestSkill, ToolRefusedError, Worker
+from companyos_players import ApprovalSkill, Objection, ToolRefusedError, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     COMMON_WITHOUT_APPROVALS,
@@ -51,10 +51,6 @@ class AuditRemediationWorker(Worker):
         """Return whether the ticket names the approval type with that title."""
         return title == self.title
 
-    async def investigate(self) -> None:
-        """Prepare the skill for requests."""
-        self.flow = RequestSkill(self.client)
-
     async def objection(self) -> Objection | None:
         """Object to an unauthorized requester, a hold, and an existing report."""
         reporter = await self.look_up(self.ticket.known["reporter_id"])
@@ -69,10 +65,9 @@ class AuditRemediationWorker(Worker):
 
     async def documents(self) -> list[Json]:
         """Return the published holds and reports on the audited type."""
-        hub = RecordSkill(self.client)
-        rows = await hub.find(query="hold audit report", kind="document", state="published")
+        rows = await self.hub.find(query="hold audit report", kind="document", state="published")
         names = ("legal hold", "audit report")
-        documents = [await hub.read(row["id"]) for row in rows if row["title"].lower().startswith(names)]
+        documents = [await self.hub.read(row["id"]) for row in rows if row["title"].lower().startswith(names)]
         return [
             document for document in documents if document["fields"].get("approval_type") == self.approvals.type["key"]
         ]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from companyos_players import PRIORITIES, Objection, RecordSkill, TicketSkill, Worker
+from companyos_players import PRIORITIES, Objection, TicketSkill, Worker
 from companyos_players.adversaries.base import (
     COMMON,
     UnlinksBlockers,
@@ -55,7 +55,6 @@ class BacklogTriageWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the tickets with the tag."""
-        self.hub = RecordSkill(self.client)
         self.team_id = self.ticket.known["team_id"]
         self.tag = self.tag_of(self.ticket.known)
         rows = await self.client.list_all("ticketdesk_list_tickets", team_id=self.team_id, tag=self.tag)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from companyos_players import Objection, RecordSkill, RequestSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
@@ -28,7 +28,6 @@ class BudgetTransferWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the lines and the amount, and end partial requests."""
-        self.hub, self.flow = RecordSkill(self.client), RequestSkill(self.client)
         text = self.ticket.known["description"]
         self.giver, self.taker = await self.find_lines(text)
         amount = re.search(r"EUR ([0-9][0-9,]*)", text)

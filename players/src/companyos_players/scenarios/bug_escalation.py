@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, Worker
+from companyos_players import MetricReading, MetricSkill, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     LimitedAttempts,
@@ -43,7 +43,7 @@ class BugEscalationWorker(Worker):
         """Return the service's runbook if the request needs one."""
         if all(spec["name"] != "runbook_id" for spec in self.approvals.type["fields"]):
             return None
-        found = await RecordSkill(self.client).find(query=f"Runbook: {self.service}", kind="document")
+        found = await self.hub.find(query=f"Runbook: {self.service}", kind="document")
         return next(str(row["id"]) for row in found if row["title"] == f"Runbook: {self.service}")
 
     async def answer(self, question: str) -> str:

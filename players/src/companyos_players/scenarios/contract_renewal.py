@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker, RecordSkill
+from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     JUSTIFICATION,
@@ -34,7 +34,6 @@ class ContractRenewalWorker(OrderedApprovalWorker):
 
     async def investigate(self) -> None:
         """Find the contract and its vendor."""
-        self.hub = RecordSkill(self.client)
         self.contract = await self.find_contract()
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.contract["vendor_id"])
 
@@ -272,7 +271,6 @@ class RefusesWithoutReading(ContractRenewalWorker):
     """Refuses because of the risk after reading only the contract."""
 
     async def investigate(self) -> None:
-        self.hub = RecordSkill(self.client)
         self.contract = await self.find_contract()
 
     async def objection(self) -> Objection | None:

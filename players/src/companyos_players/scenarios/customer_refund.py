@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -20,7 +20,6 @@ class CustomerRefundWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the claim, the sales order, the customer and the accepted goods; wait for inspections."""
-        self.hub = RecordSkill(self.client)
         self.claim = await self.find_claim()
         self.order = await self.hub.read(self.claim["fields"]["sales_order_id"])
         self.customer = await self.hub.read(self.claim["fields"]["customer_id"])
@@ -123,7 +122,6 @@ class SuspectsEveryone(CustomerRefundWorker):
     """Reports every claim as fraud after reading only the claim."""
 
     async def investigate(self) -> None:
-        self.hub = RecordSkill(self.client)
         self.claim = await self.find_claim()
         self.customer = {"id": self.claim["fields"]["customer_id"]}
 

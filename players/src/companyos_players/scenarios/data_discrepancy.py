@@ -8,7 +8,6 @@ from datetime import datetime
 from companyos_players import (
     MetricUnavailableError,
     Objection,
-    RecordSkill,
     RefreshPolicy,
     ReportMetricSkill,
     ToolRefusedError,
@@ -50,7 +49,6 @@ class DataDiscrepancyWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the vendor, the metric, the contracts that use it, and the correct value."""
-        self.hub = RecordSkill(self.client)
         text = f"{self.ticket.known['title']} {self.ticket.known['description']}".partition("\n\n")[0]
         self.vendor = await self.find_vendor(self.ticket.known["description"].partition("\n\n")[0])
         rows = await self.client.list_all("datahub_list_metrics", subject=self.vendor["id"])

@@ -11,8 +11,6 @@ from companyos_players import (
     ApprovalSkill,
     MissingFactError,
     Objection,
-    RecordSkill,
-    RequestSkill,
     TicketSkill,
     ToolRefusedError,
     Worker,
@@ -42,7 +40,6 @@ class EmployeeOffboardingWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the leaver."""
-        self.hub, self.flow = RecordSkill(self.client), RequestSkill(self.client)
         self.leaver = await self.find_leaver()
         self.person_id = str(self.leaver["id"])
         self.types: dict[str, ApprovalSkill] = {}

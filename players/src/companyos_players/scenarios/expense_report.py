@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -19,7 +19,6 @@ class ExpenseReportWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the records of the report."""
-        self.hub = RecordSkill(self.client)
         text = self.ticket.known["description"]
         first = await self.hub.find_cited_of("owner_id", text, "EXP", kind="expense", state="submitted")
         self.expenses = [first]

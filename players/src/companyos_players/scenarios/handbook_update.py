@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -17,7 +17,6 @@ class HandbookUpdateWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the draft, the policy it quotes, and the published page."""
-        self.hub = RecordSkill(self.client)
         self.draft = await self.find_draft()
         self.rule: Json = await self.read_rule()
         self.published = await self.find_published()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -20,7 +20,7 @@ class HiringApprovalWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the draft, its position and the terms that may be offered."""
-        self.hub, self.figures = RecordSkill(self.client), self.policy["parameters"]
+        self.figures = self.policy["parameters"]
         self.offer = await self.find_offer(self.ticket.known["description"])
         self.draft = self.offer["fields"]
         self.position = await self.hub.read(self.draft["position_id"])

@@ -10,7 +10,6 @@ from companyos_players import (
     MetricReading,
     MetricSkill,
     Objection,
-    RecordSkill,
     TicketSkill,
     Worker,
 )
@@ -55,7 +54,6 @@ class IncidentResponseWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the failing service and its error rate."""
-        self.hub = RecordSkill(self.client)
         report = Report.of(self.ticket.known)
         assert report is not None, "the ticket names no service and release"
         self.report, self.team_id = report, self.ticket.known["team_id"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from companyos_players import MetricReading, MetricSkill, Objection, RecordSkill, Worker
+from companyos_players import MetricReading, MetricSkill, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
@@ -26,7 +26,6 @@ class LicenseRenewalWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the license and its vendor, and read the days left."""
-        self.hub = RecordSkill(self.client)
         self.license = await self.find_license()
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.license["vendor_id"])
         self.days_left = await self.fresh_days()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
@@ -27,7 +27,6 @@ class ProjectSelectionWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the budget line, and the proposals that name it."""
-        self.hub = RecordSkill(self.client)
         self.line = await self.find_line(self.ticket.known["description"])
         self.proposals = await self.hub.find_by_value("proposal", self.line["id"], "submitted")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from operator import itemgetter
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -23,7 +23,6 @@ class PurchaseOrderWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the invoice, its order, receipts, other invoices on the order and a credit note."""
-        self.hub = RecordSkill(self.client)
         self.invoice = await self.find_invoice()
         self.order = await self.hub.read(self.invoice["fields"]["purchase_order_id"])
         self.receipts = await self.on_order("goods_receipt")
@@ -197,7 +196,6 @@ class HoldsWithoutReading(PurchaseOrderWorker):
     """Holds every invoice for its price after reading only the invoice."""
 
     async def investigate(self) -> None:
-        self.hub = RecordSkill(self.client)
         self.invoice = await self.find_invoice()
         self.order = {"id": self.invoice["fields"]["purchase_order_id"]}
 

@@ -9,7 +9,6 @@ from companyos_players import (
     MetricReading,
     MetricSkill,
     Objection,
-    RecordSkill,
     TicketSkill,
     Worker,
 )
@@ -42,7 +41,6 @@ class QuarterCloseWorker(Worker):
 
     async def investigate(self) -> None:
         """Find the cost center's documents, and read the budget used."""
-        self.hub = RecordSkill(self.client)
         found = re.search(r"\bCC-[0-9]+\b", f"{self.ticket.known['title']} {self.ticket.known['description']}")
         assert found is not None, "no cost center is named"
         self.cost_center = found[0]

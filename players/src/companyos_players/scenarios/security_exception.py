@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from companyos_players import Objection, RecordSkill, Worker
+from companyos_players import Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
 from companyos_players.player import Json
 
@@ -19,7 +19,6 @@ class SecurityExceptionWorker(Worker):
 
     async def investigate(self) -> None:
         """Read the exception, the finding, the system, its owner, the control review and earlier exceptions."""
-        self.hub = RecordSkill(self.client)
         self.exception = await self.find_cited("EXC", "requester_id", kind=KIND, state="requested")
         self.first_day = date.fromisoformat(self.exception["starts_on"])
         self.risk = (await self.hub.read(self.exception["fields"]["finding_id"]))["fields"]

@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime, timedelta
 from math import ceil
 
-from companyos_players import Objection, OrderedApprovalWorker, RecordSkill
+from companyos_players import Objection, OrderedApprovalWorker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     JUSTIFICATION,
@@ -34,7 +34,6 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
 
     async def investigate(self) -> None:
         """Find the request and the vendor."""
-        self.hub = RecordSkill(self.client)
         self.letter = await self.find_letter()
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.letter["vendor_id"])
 
@@ -225,7 +224,6 @@ class ReportsEveryRequest(VendorBankChangeWorker):
     """Reports every request as fraud after reading only the request."""
 
     async def investigate(self) -> None:
-        self.hub = RecordSkill(self.client)
         self.letter = await self.find_letter()
         self.vendor = {"id": self.letter["vendor_id"]}
 
