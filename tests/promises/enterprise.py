@@ -19,17 +19,11 @@ from pydantic import SecretStr
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.leases import derive_owner
 from companyos_gateway.engine.quarantine import Quarantine
-from companyos_gateway.engine.recovery import Recovery
 from companyos_gateway.engine.service_client import ServiceClient
 from companyos_gateway.engine.service_clients import ServiceClients
-from companyos_gateway.engine.snapshot_files import SnapshotFiles
 from companyos_gateway.engine.snapshots import Snapshots
-from companyos_gateway.engine.store import EpisodeLimits, EpisodeStore
-from companyos_gateway.engine.task_cache import TaskCache
-from companyos_gateway.engine.tokens import EpisodeTokens
 from companyos_gateway.engine.toolbox import Toolbox, build_toolbox
 from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.framework.database import epoch_files
@@ -37,6 +31,7 @@ from companyos_shared.framework.episodes import Episodes
 from companyos_shared.wire.context import CONTEXT_HEADER
 from tests.promises import demo_scenario
 from tests.promises.model import MARK, Row
+from verification.simulation.deployment import Engine
 
 KEY = "a key for tests"
 SECRET = bytes(32)
@@ -106,9 +101,7 @@ class Enterprise:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._engine: EpisodeEngine | None = None
-        self._snapshots: Snapshots | None = None
-        self._quarantine: Quarantine | None = None
+        self._gateway: Engine | None = None
         self._renewing: set[asyncio.Task[Any]] = set()
         self.transports = {name: FaultyTransport(_app(name)) for name in demo_scenario.SERVICES}
         for name in demo_scenario.SERVICES:
@@ -117,24 +110,25 @@ class Enterprise:
     @property
     def engine(self) -> EpisodeEngine:
         """The gateway's episode engine."""
-        assert self._engine is not None
-        return self._engine
+        return self._started().episode_engine
 
     @property
     def snapshots(self) -> Snapshots:
         """The gateway's snapshots."""
-        assert self._snapshots is not None
-        return self._snapshots
+        return self._started().snapshots
 
     @property
     def quarantine(self) -> Quarantine:
         """The gateway's quarantine."""
-        assert self._quarantine is not None
-        return self._quarantine
+        return self._started().quarantine
+
+    def _started(self) -> Engine:
+        assert self._gateway is not None
+        return self._gateway
 
     def episodes(self) -> list[Episode]:
         """Return the live episodes."""
-        return [] if self._engine is None else list(self._engine.store)
+        return [] if self._gateway is None else list(self.engine.store)
 
     def restart_service(self, name: str) -> None:
         """Clear a service's memory, as if its process had been restarted.
@@ -161,18 +155,9 @@ class Enterprise:
         before = asyncio.all_tasks()
         await service_clients.lease(derive_owner(SECRET))
         self._renewing = asyncio.all_tasks() - before
-        folder = self._folder / "gateway"
-        files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
-        quarantine = self._quarantine = Quarantine(folder, service_clients, files, snapshot_files)
-        limits = EpisodeLimits(max_episodes=64, idle_s=3600, detached_s=60, lifetime_s=86400)
-        store = EpisodeStore(service_clients, files, EpisodeTokens(SECRET), node="n1", limits=limits)
-        scenarios: dict[str, Any] = {demo_scenario.NAME: demo_scenario.DemoScenario()}
-        task_cache = TaskCache(scenarios, service_clients, max_size=8)
-        self._engine = EpisodeEngine(service_clients, _toolbox(), task_cache, store)
-        self._snapshots = Snapshots(
-            service_clients, snapshot_files, files, quarantine, task_cache, store, max_snapshots=64
-        )
-        return await Recovery(self.engine, files, self.snapshots, quarantine).run()
+        scenario = demo_scenario.DemoScenario()
+        self._gateway = Engine.on(self._folder / "gateway", service_clients, scenario, _toolbox())
+        return await self._gateway.recovery.run()
 
     async def kill_gateway(self) -> None:
         """Stop the gateway immediately: unfinished work is cancelled, and nothing is cleaned up."""

@@ -13,7 +13,8 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-READY = "ready"
+from tests.promises.load_players import READY
+
 BODY = b"[" * 33 + b'"' + b'\\"' * 31_000
 """62 KB that took an older version 12 seconds to parse."""
 PIPELINED = 8

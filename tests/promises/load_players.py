@@ -1,12 +1,17 @@
-"""Thousands of players: each has its own episode, and a canary that no other player may ever see."""
+"""Thousands of players: each has its own episode, and a canary that no other player may ever see.
+
+`python -m tests.promises.load_players URL COUNT` opens sockets in a separate process, which can be stopped or killed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
@@ -21,6 +26,8 @@ SEEDS = 16
 OPENING_AT_ONCE = 64
 HTTP_CONNECTIONS = 32
 PATIENCE_S = 300.0
+READY = "ready"
+"""What a client in a separate process prints once its sockets are open."""
 
 
 class GatewayClient(Protocol):
@@ -248,3 +255,30 @@ async def abandon(socket_url: str, numbers: range) -> Counter[str]:
         socket.transport.abort()
     wrong.update(f"foreign {word}" for word in seen.foreign)
     return wrong
+
+
+@contextmanager
+def client_process(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a client in a separate process and yield it once it is ready."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+        try:
+            assert client.stdout is not None
+            assert client.stdout.readline().strip() == READY, "a slot was not there"
+            yield client
+        finally:
+            client.kill()
+
+
+async def _hold_sockets(socket_url: str, count: int) -> None:
+    """Reset an episode on each of so many sockets, and keep them open until this process is stopped or killed."""
+    sockets = [await open_socket(socket_url) for _ in range(count)]
+    for socket in sockets:
+        await socket.send(orjson.dumps({"type": "reset", "data": {"seed": 1, "chaos": 0}}).decode())
+        await socket.recv()
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_hold_sockets(sys.argv[1], int(sys.argv[2])))

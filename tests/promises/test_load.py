@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -15,8 +14,17 @@ import pytest
 
 from companyos_gateway.engine.service_connections import MAX_CONNECTIONS
 from tests.promises.deployment_under_load import SERVICES, DeploymentUnderLoad, Level, deployment_under_load
-from tests.promises.load_clients import READY
-from tests.promises.load_players import CANARY, STEPS, Observations, Player, abandon, all_begun, canary_of, label_of
+from tests.promises.load_players import (
+    CANARY,
+    STEPS,
+    Observations,
+    Player,
+    abandon,
+    all_begun,
+    canary_of,
+    client_process,
+    label_of,
+)
 from tests.promises.measurements import Measurements
 
 FEW, MANY = 100, 1000
@@ -33,6 +41,7 @@ QUIET_DEADLINE_S = 90.0
 LOAD_S = 900.0
 CLIENTS = 200
 SLOT_BACK_S = 15.0
+_SOCKETS = (sys.executable, "-m", "tests.promises.load_players")
 
 DETACHED = {"COMPANYOS_DETACHED_LIMIT_S": "1", "COMPANYOS_MAX_EPISODES": "20000"}
 SESSIONS, IDLE_S, REAPED_S = 300, 8, 15.0
@@ -154,16 +163,10 @@ def test_the_slots_of_many_clients_that_disappear_at_once_are_released_in_time(
     tmp_path: Path, figures: Measurements, stop_signal: signal.Signals, workers: int
 ) -> None:
     with deployment_under_load(tmp_path, QUICK_PINGS, workers=workers) as deployment:
-        command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(CLIENTS)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
-            try:
-                assert clients.stdout is not None
-                assert clients.stdout.readline().strip() == READY
-                clients.send_signal(stop_signal)
-                began = time.monotonic()
-                deployment.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
-            finally:
-                clients.kill()
+        with client_process(*_SOCKETS, deployment.socket_url, str(CLIENTS)) as clients:
+            clients.send_signal(stop_signal)
+            began = time.monotonic()
+            deployment.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
         figures.record(
             f"{CLIENTS} clients {stop_signal.name}, seconds until their slots are back",
             f"{time.monotonic() - began:.1f}",
@@ -174,15 +177,9 @@ def test_the_slots_of_many_clients_that_disappear_at_once_are_released_in_time(
 def test_the_slots_of_three_hundred_idle_sessions_are_released(tmp_path: Path, figures: Measurements) -> None:
     with deployment_under_load(tmp_path, IDLE) as deployment:
         for turn in ("first", "second"):
-            command = [sys.executable, "-m", "tests.promises.load_clients", deployment.socket_url, str(SESSIONS)]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as clients:
-                try:
-                    assert clients.stdout is not None
-                    assert clients.stdout.readline().strip() == READY, "a slot was not there"
-                    began = time.monotonic()
-                    deployment.wait_for(lambda level: level.slots == level.live == 0, IDLE_S + REAPED_S)
-                finally:
-                    clients.kill()
+            with client_process(*_SOCKETS, deployment.socket_url, str(SESSIONS)):
+                began = time.monotonic()
+                deployment.wait_for(lambda level: level.slots == level.live == 0, IDLE_S + REAPED_S)
             took_s = time.monotonic() - began
             figures.record(
                 f"{SESSIONS} idle sessions, {turn} time, seconds until their slots are back", f"{took_s:.1f}"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
 
@@ -24,6 +22,7 @@ from companyos_gateway.engine.snapshots import Snapshots
 from companyos_gateway.engine.store import EpisodeLimits, EpisodeStore
 from companyos_gateway.engine.task_cache import TaskCache
 from companyos_gateway.engine.tokens import EpisodeTokens
+from companyos_gateway.engine.toolbox import Toolbox
 from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.framework.authentication import ReplayProtection
 from companyos_shared.framework.episodes import Episodes
@@ -107,11 +106,16 @@ class Deployment:
         """Start a gateway that reads its state only from its files."""
         process = self._spawn(folder)
         place = self._mount(process, folder)
-        transports = {name: self.network.transport(process, name) for name in SERVICES}
-        engine = Engine.on(place, transports)
+        clients = {
+            name: ServiceClient(name, f"http://{name}", KEY.encode(), self.network.transport(process, name))
+            for name in SERVICES
+        }
+        service_clients = ServiceClients(clients)
+        service_clients.set_step_timeout(_STEP_TIMEOUT_S)
+        engine = Engine.on(place, service_clients, EntriesScenario(), toolbox())
 
         async def start() -> int:
-            await engine.episode_engine.service_clients.lease(derive_owner(folder.encode()), take_over=take_over)
+            await service_clients.lease(derive_owner(folder.encode()), take_over=take_over)
             return await engine.recovery.run()
 
         return Gateway(process, engine.episode_engine, engine.snapshots, process.start(start))
@@ -143,21 +147,18 @@ class Engine:
 
     episode_engine: EpisodeEngine
     snapshots: Snapshots
+    quarantine: Quarantine
     recovery: Recovery
 
     @classmethod
-    def on(cls, folder: Path, transports: Mapping[str, httpx.AsyncBaseTransport]) -> Engine:
-        """Return the engine of a folder with a client for each service."""
-        clients = {name: ServiceClient(name, f"http://{name}", KEY.encode(), way) for name, way in transports.items()}
-        service_clients = ServiceClients(clients)
-        service_clients.set_step_timeout(_STEP_TIMEOUT_S)
+    def on(cls, folder: Path, service_clients: ServiceClients, scenario: Any, toolbox: Toolbox) -> Engine:
+        """Return the engine of a folder, for one scenario."""
         files, snapshot_files = EpisodeFiles(folder), SnapshotFiles(folder)
         quarantine = Quarantine(folder, service_clients, files, snapshot_files)
         tokens = EpisodeTokens(bytes(32))
         store = EpisodeStore(service_clients, files, tokens, node="n1", limits=_LIMITS, quarantine=quarantine)
-        scenarios: dict[str, Any] = {EntriesScenario.name: EntriesScenario()}
-        task_cache = TaskCache(scenarios, service_clients, max_size=8)
-        episode_engine = EpisodeEngine(service_clients, toolbox(), task_cache, store)
+        task_cache = TaskCache({scenario.name: scenario}, service_clients, max_size=8)
+        episode_engine = EpisodeEngine(service_clients, toolbox, task_cache, store)
         snapshots = Snapshots(service_clients, snapshot_files, files, quarantine, task_cache, store, max_snapshots=64)
         quarantine.has_label = store.has
-        return cls(episode_engine, snapshots, Recovery(episode_engine, files, snapshots, quarantine))
+        return cls(episode_engine, snapshots, quarantine, Recovery(episode_engine, files, snapshots, quarantine))
