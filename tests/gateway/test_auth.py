@@ -228,7 +228,9 @@ async def test_an_agent_cannot_tell_whether_another_episode_exists(locked: Notes
     async with _agent(locked, mine["token"]) as agent:
         answers = [
             await agent.post("/step", json={"episode_id": named, **STEP}),
+            await agent.post(f"/v1/episodes/{named}/step", json=STEP),
             await agent.get("/v1/tools", params={"episode_id": named}),
+            *[await agent.get(f"/v1/episodes/{named}/{resource}") for resource in ("render", "tools")],
         ]
     for answer in answers:
         assert answer.status_code == 404

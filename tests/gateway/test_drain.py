@@ -12,7 +12,7 @@ import pytest
 from companyos_gateway.middleware import drain as drains
 from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainingSocket, DrainMiddleware, DrainState
 from tests.gateway.conftest import NotesGateway, OpenGateway
-from tests.gateway.sockets import ANSWER_DEADLINE_S, Socket, connected
+from tests.gateway.sockets import connected
 from tests.gateway.transports import ServiceTransport
 
 
@@ -65,12 +65,6 @@ async def _is_draining(draining: asyncio.Task[None]) -> bool:
     return bool(pending)
 
 
-async def _closed(socket: Socket) -> dict[str, Any]:
-    message = await asyncio.wait_for(socket.from_app.get(), ANSWER_DEADLINE_S)
-    await socket.to_app.put({"type": "websocket.disconnect", "code": message.get("code")})  # as a server does
-    return dict(message)
-
-
 async def test_while_draining_new_work_is_rejected_and_reads_are_answered(closing: Closing) -> None:
     episode_id = await closing.gateway.begin()
     await closing.drain.drain()
@@ -109,11 +103,11 @@ async def test_while_draining_an_idle_socket_closes_at_once_and_a_busy_one_after
         await busy.send(message)
         await closing.held.waiting.wait()
         draining = asyncio.create_task(closing.drain.drain())
-        assert (await _closed(idle))["code"] == SERVICE_RESTART
+        assert (await idle.closed())[0] == SERVICE_RESTART
         assert busy.from_app.empty()
         closing.held.free.set()
         assert (await busy.answer())["data"]["observation"]["result"]
-        assert (await _closed(busy))["code"] == SERVICE_RESTART
+        assert (await busy.closed())[0] == SERVICE_RESTART
         await draining
     assert not closing.drain.sockets
     assert closing.gateway.runtime.engine().store.get("busy").step == 1
@@ -137,7 +131,7 @@ async def test_a_socket_opened_while_draining_is_closed_with_a_service_restart(c
     await closing.drain.drain()
     async with connected(closing.app) as late:
         await late.send({"type": "reset"})
-        assert (await _closed(late))["code"] == SERVICE_RESTART
+        assert (await late.closed())[0] == SERVICE_RESTART
     assert not len(closing.gateway.runtime.engine().store)
 
 

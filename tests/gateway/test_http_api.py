@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from companyos_gateway.api.query_params import reject_unknown_query_params
 from companyos_gateway.engine import errors
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway
 
 
 async def test_the_home_page_loads_only_its_own_files(gateway: NotesGateway) -> None:
@@ -45,19 +45,6 @@ async def test_the_openenv_routes_describe_the_environment(gateway: NotesGateway
     assert "return" in schema["state"]["properties"]
 
 
-async def test_production_mode_has_no_control_plane(open_gateway: OpenGateway) -> None:
-    async with open_gateway(mode="production") as gateway:
-        for path in ("/reset", "/step"):
-            assert (await gateway.http.post(path, json={})).status_code in {404, 405}
-        assert (await gateway.http.get("/state")).status_code == 404
-        assert (await gateway.http.get("/v1/tools")).status_code == 200
-
-
-async def test_an_unknown_route_gets_a_problem(gateway: NotesGateway) -> None:
-    answer = await gateway.http.get("/nowhere")
-    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
-
-
 async def test_a_405_response_lists_every_method_of_the_path(gateway: NotesGateway) -> None:
     assert (await gateway.http.delete("/render")).headers["allow"] == "GET"
     assert (await gateway.http.get("/companyos/tasks")).headers["allow"] == "POST"
@@ -85,10 +72,6 @@ async def test_the_openapi_document_contains_every_problem_code(gateway: NotesGa
         ({"sed": 1}, 'unknown option "sed"; accepted: scenario, seed, '),
         ({"seed": "x"}, 'seed: must be a valid integer; got "x"'),
         ({"toolset": "none"}, "toolset: must be 'all' or 'task'; got \"none\""),
-        (
-            {"viewport": {"width": 1}, "modality": "screenshot"},
-            "viewport.width: must be greater than or equal to 320; got 1",
-        ),
     ],
 )
 async def test_an_invalid_reset_option_is_named_with_its_value(

@@ -26,41 +26,22 @@ MAX_INTEGER = 2**53
 
 BEYOND: list[tuple[str, str | bytes, str]] = [
     ("empty list", "[]", "not-an-object"),
-    ("null", "null", "not-an-object"),
-    ("number", "7", "not-an-object"),
-    ("text", '"reset"', "not-an-object"),
-    ("nothing but space", " ", "malformed-json"),
     ("half an object", "{", "malformed-json"),
-    ("two objects", "{}{}", "malformed-json"),
-    ("trailing comma", '{"a": 1,}', "malformed-json"),
-    ("comment", '{"a": 1} // b', "malformed-json"),
     ("byte order mark", "\ufeff{}", "malformed-json"),
-    ("NUL in a string", '{"a": "\0"}', "malformed-json"),
     ("NaN", '{"a": NaN}', "not-finite"),
-    ("Infinity", '{"a": -Infinity}', "not-finite"),
-    ("a float beyond all", '{"a": 1e999}', "not-finite"),
     ("duplicate key", '{"a": 1, "a": 1}', "duplicate-key"),
-    ("duplicate key inside", '{"a": [{"b": 1, "\\u0062": 2}]}', "duplicate-key"),
     ("integer beyond 2^53", f'{{"a": {MAX_INTEGER + 1}}}', "integer-too-large"),
-    ("integer below -2^53", f'{{"a": {-MAX_INTEGER - 1}}}', "integer-too-large"),
-    ("integer of 10,000 digits", '{"a": ' + "9" * 10_000 + "}", "integer-too-large"),
     ("lone surrogate", '{"a": "\\ud800"}', "lone-surrogate"),
-    ("lone surrogate as a key", '{"\\udfff": 1}', "lone-surrogate"),
-    ("surrogates the wrong way round", '{"a": "\\udc00\\ud800"}', "lone-surrogate"),
     ("one level too deep", '{"a":' + "[" * MAX_DEPTH + "]" * MAX_DEPTH + "}", "json-too-deep"),
-    ("10,000 levels", '{"a":' + "[" * 10_000, "json-too-deep"),
-    ("brackets inside a string after depth", '{"a":' + "[" * MAX_DEPTH + '"]"', "json-too-deep"),
-    ("100,000 levels", '{"a":' + "[" * 100_000, "body-too-large"),
     ("one byte too many", '{"a": "' + "x" * (MAX_BYTES - 8) + '"}', "body-too-large"),
     ("one byte too many in two-byte letters", '{"a": "' + "é" * (MAX_BYTES // 2 - 3) + '"}', "body-too-large"),
 ]
-"""Messages that every route rejects before parsing their content."""
+"""An example of each reason for which every route rejects a message before parsing its content.
 
-ONLY_OVER_HTTP: list[tuple[str, str | bytes, str]] = [
-    ("no UTF-8", b'{"a": "\xff"}', "malformed-json"),
-    ("UTF-16", '{"a": 1}'.encode("utf-16"), "malformed-json"),
-    ("packed", b"\x1f\x8b\x08\x00", "malformed-json"),
-]
+`tests/shared/test_strict_json.py` has others.
+"""
+
+ONLY_OVER_HTTP: list[tuple[str, str | bytes, str]] = [("packed", b"\x1f\x8b\x08\x00", "malformed-json")]
 
 WITHIN: list[tuple[str, str]] = [
     ("as deep as may be", '{"a":' + "[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1) + "}"),
@@ -96,7 +77,10 @@ UNKNOWN: list[tuple[dict[str, Any], int, str]] = [
     ({"episode_id": "live\x00", "action": {"tool_name": "wait", "arguments": {}}}, 404, "unknown-episode"),
 ]
 
-HTTP_ROUTES = ("/reset", "/step", "/v1/episodes/live/restore", "/v1/demonstrations", "/companyos/tasks")
+HTTP_ROUTES = (
+    *("/reset", "/step", "/v1/episodes", "/v1/episodes/live/step", "/v1/episodes/live/restore"),
+    *("/v1/demonstrations", "/companyos/tasks"),
+)
 
 Send = Callable[[str | bytes], Awaitable[str]]
 """Sends a message through one route and returns the response's code."""
@@ -127,7 +111,7 @@ async def _code_of_mcp(socket: Socket, message: str | bytes) -> str:
     return _coded((await socket.exchange(message))["error"]["message"])
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("_what", "sent", "code"), BEYOND + ONLY_OVER_HTTP, ids=_id)
 async def test_http_requests_over_a_limit_are_rejected_with_a_code(
     gateway: NotesGateway, _what: str, sent: str | bytes, code: str
@@ -146,7 +130,7 @@ async def test_http_requests_over_a_limit_are_rejected_with_a_code(
     assert (await gateway.step("live", "notes_list_notes"))["observation"]["result"]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("_what", "sent", "code"), [*BEYOND, ("a binary frame", b"{}", "not-text")], ids=_id)
 async def test_socket_messages_over_a_limit_are_rejected_and_the_session_continues(
     gateway: NotesGateway, _what: str, sent: str | bytes, code: str

@@ -19,24 +19,28 @@ HEADERS = {
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
+    ("method", "path", "options", "status"),
     [
-        ("GET", "/", 200),
-        ("GET", "/docs", 200),
-        ("GET", "/livez", 200),
-        ("GET", "/readyz", 200),
-        ("GET", "/metadata", 200),
-        ("GET", "/schema", 200),
-        ("GET", "/openapi.json", 200),
-        ("GET", "/static/home.js", 200),
-        ("GET", "/nothing", 404),
-        ("DELETE", "/readyz", 405),
-        ("POST", "/reset", 422),
-        ("GET", "/v1/episodes/nobody/apps", 404),
+        ("GET", "/", {}, 200),
+        ("GET", "/docs", {}, 200),
+        ("GET", "/livez", {}, 200),
+        ("GET", "/readyz", {}, 200),
+        ("GET", "/metadata", {}, 200),
+        ("GET", "/schema", {}, 200),
+        ("GET", "/openapi.json", {}, 200),
+        ("GET", "/static/home.js", {}, 200),
+        ("GET", "/nothing", {}, 404),
+        ("DELETE", "/readyz", {}, 405),
+        ("POST", "/reset", {}, 422),
+        ("GET", "/v1/episodes/nobody/apps", {}, 404),
+        ("GET", "/livez", {"headers": {"Host": "evil.com"}}, 400),
+        ("POST", "/reset", {"content": b"{"}, 400),
     ],
 )
-async def test_every_response_has_the_headers(gateway: NotesGateway, method: str, path: str, status: int) -> None:
-    answer = await gateway.http.request(method, path)
+async def test_every_response_has_the_headers(
+    gateway: NotesGateway, method: str, path: str, options: dict[str, Any], status: int
+) -> None:
+    answer = await gateway.http.request(method, path, **options)
     assert answer.status_code == status
     assert {name for name in HEADERS if name not in answer.headers} == set()
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -69,15 +73,6 @@ async def test_every_error_of_the_gateway_has_its_code_in_a_header(
     await gateway.reset(episode_id="live")
     answer = await gateway.http.request(method, path, **options)
     assert answer.headers.get("X-CompanyOS-Problem") == code
-
-
-async def test_rejected_hosts_and_bodies_have_the_headers(gateway: NotesGateway) -> None:
-    for answer in (
-        await gateway.http.get("/livez", headers={"Host": "evil.com"}),
-        await gateway.http.post("/reset", content=b"{"),
-    ):
-        assert answer.status_code == 400
-        assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
 
 
 async def test_an_internal_error_has_the_headers(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,13 +101,6 @@ async def test_the_url_requires_no_token_and_grants_access_to_nothing_else(locke
     assert (await locked.state("two"))["step_count"] == 0
 
 
-async def test_the_agent_cannot_request_urls(locked: NotesGateway) -> None:
-    token = (await locked.reset(episode_id="one"))["token"]
-    async with _client(locked) as agent:
-        refused = await agent.post("/v1/episodes/one/service-urls", headers={"Authorization": f"Bearer {token}"})
-    assert (refused.status_code, refused.json()["code"]) == (403, "trainer-token-required")
-
-
 async def test_the_url_is_invalid_after_the_episode(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="one")
     notes = await _notes(gateway, "one")

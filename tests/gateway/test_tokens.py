@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import stat
 from pathlib import Path
 
 import pytest
@@ -25,14 +24,6 @@ def test_a_token_depends_on_the_secret() -> None:
     assert EpisodeTokens(SECRET[::-1]).token("n1-a") != token
 
 
-def test_a_token_is_found_among_the_live_episodes() -> None:
-    tokens = EpisodeTokens(SECRET)
-    live = [f"n1-{n}" for n in range(20)]
-    assert tokens.find(tokens.token("n1-7"), live) == "n1-7"
-    assert tokens.find(tokens.token("n1-20"), live) is None
-    assert tokens.find("", live) is None
-
-
 def test_tokens_of_removed_episodes_are_evicted_and_new_ones_found() -> None:
     tokens = EpisodeTokens(SECRET)
     first = tokens.token("n1-0")
@@ -48,14 +39,6 @@ def test_the_secret_is_not_part_of_the_repr() -> None:
     assert repr(SECRET) not in repr(EpisodeTokens(SECRET))
     with pytest.raises(ValueError, match="at least 32 bytes"):
         EpisodeTokens(SECRET[1:])
-
-
-def test_the_secret_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
-    secret = read_or_create_secret(tmp_path)
-    assert len(secret) == 32
-    assert read_or_create_secret(tmp_path) == secret
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
-    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
 def test_a_temporary_file_of_a_killed_gateway_is_replaced(tmp_path: Path) -> None:

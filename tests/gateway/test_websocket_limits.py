@@ -71,14 +71,6 @@ async def test_without_a_free_slot_openenvs_error_precedes_the_close_with_1013(o
         assert _server(gateway).slots_used() == 1
 
 
-async def test_a_released_slot_can_be_used_again(open_gateway: OpenGateway) -> None:
-    async with open_gateway(max_websockets=1) as gateway:
-        for _ in range(5):
-            async with connected(gateway.app) as socket:
-                await socket.reset()
-        assert _server(gateway).slots_used() == 0
-
-
 async def test_a_full_gateway_closes_the_longest_idle_socket_and_its_episode_can_be_resumed(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,9 +187,3 @@ async def test_a_socket_for_an_unknown_session_is_closed_as_a_policy_violation(g
         answer = await socket.answer()
         assert (answer["type"], answer["data"]["code"]) == ("error", "SESSION_ERROR")
         assert (await socket.closed())[0] == 1008
-
-
-async def test_a_close_message_closes_the_socket_normally(gateway: NotesGateway) -> None:
-    async with connected(gateway.app) as socket:
-        await socket.send({"type": "close"})
-        assert (await socket.closed())[0] == 1000
