@@ -12,6 +12,7 @@ from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.engine.reward import REWARD_BOUND, RewardLedger, StepKind, determine_outcome, is_ended_by_agent
 from companyos_gateway.evaluation import CheckResult, Standing, Verdict
 from companyos_gateway.evaluation.mismatch import Mismatch
+from companyos_gateway.viewer.serialize import reward_parts
 
 
 def standing(
@@ -194,3 +195,32 @@ def test_the_terminal_reward_is_proportional_to_the_share_of_solved_cases(
     assert judged.solved_share == share
     paid = RewardLedger().add_step(StepKind.CARRIED_OUT, judged, Outcome.FAILED, solved_share=judged.solved_share)
     assert paid == pytest.approx(reward)
+
+
+@pytest.mark.parametrize("scale", list(RewardScale))
+@pytest.mark.parametrize("shaping", list(Shaping))
+def test_the_parts_of_every_reward_sum_to_it(shaping: Shaping, scale: RewardScale) -> None:
+    ledger = RewardLedger(shaping, scale)
+    standings = [standing(potential=2.0), standing(potential=1.0, damage=("one", "two", "three"), rejections=2)]
+    for kind in StepKind:
+        for judged in standings:
+            for end in (None, Outcome.FAILED, Outcome.SUCCESS):
+                before = ledger.balance
+                reward = ledger.add_step(kind, judged, end)
+                parts = reward_parts(reward, before, ledger.balance, shaping=shaping, scale=scale)
+                assert sum(part.paid for part in parts) == pytest.approx(reward, abs=1e-5)
+
+
+def test_each_part_of_a_reward_is_named() -> None:
+    ledger = RewardLedger()
+    before = ledger.balance
+    reward = ledger.add_step(
+        StepKind.PROBLEM, standing(potential=3.0, damage=("harm",), rejections=1), Outcome.OUT_OF_STEPS
+    )
+    parts = reward_parts(reward, before, ledger.balance, shaping=Shaping.MILESTONES, scale=RewardScale.ORIGINAL)
+    assert {part.part: part.paid for part in parts} == {
+        "milestones": 3.0,
+        "rejection and cost of the step": -0.9,
+        "damage": -2.0,
+        "end": -5.0,
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from companyos_gateway.ui.console.scenario_routes import render_markdown
 from tests.contract.crawler import Page
 from tests.payloads import EXECUTED, PAYLOADS, STARTED
 from tests.ui.http_browser import Browser
@@ -52,3 +53,10 @@ async def test_typed_text_is_shown_as_text_in_the_form(browser: Browser) -> None
         assert not {name for _, name in page.parts if name.startswith("on") or name in STARTED}
         typed = re.sub(r"\s+", " ", text.replace("\0", "\ufffd"))
         assert any(typed == re.sub(r"\s+", " ", one) for one in page.read), text
+
+
+def test_markdown_is_rendered_as_text_except_for_strong_and_code() -> None:
+    html = str(render_markdown("**Done** means `resolve` of [it](https://elsewhere); <script>alert(1)</script> & more"))
+    assert html == (
+        "<strong>Done</strong> means <code>resolve</code> of it; &lt;script&gt;alert(1)&lt;/script&gt; &amp; more"
+    )

@@ -1,4 +1,4 @@
-"""Error messages for arguments that violate a tool's JSON Schema."""
+"""Arguments of a call: choices in any spelling, and error messages for those that violate the tool's JSON Schema."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import fastjsonschema
 import pytest
 
 from companyos_gateway.engine.argument_errors import MAX_VALUE_CHARS
+from companyos_gateway.engine.json_schemas import normalize_choices
 from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
 
 KIND = {"type": "string", "enum": ["contract", "invoice"]}
@@ -89,3 +90,37 @@ def test_a_long_value_is_truncated() -> None:
     with pytest.raises(InvalidArgumentsError) as raised:
         TOOL.check({"key": "A-1", "kind": "x" * 10_000})
     assert len(str(raised.value)) < 3 * MAX_VALUE_CHARS
+
+
+TIER = {"type": "string", "enum": ["low", "very_high"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "spelled"),
+    [
+        (TIER, "LOW", "low"),
+        (TIER, "Very high", "very_high"),
+        (TIER, "other", "other"),
+        (TIER, 3, 3),
+        (TIER, None, None),
+        ({"type": "string"}, "LOW", "LOW"),
+        ({"type": "string", "enum": ["LOW", "low"]}, "LOW", "LOW"),
+        ({"anyOf": [{"type": "integer"}, TIER]}, "Low", "low"),
+        ({"allOf": [TIER, {"minLength": 1}]}, "Low", "low"),
+        ({"type": "array", "items": TIER}, ["Low", "x", 1], ["low", "x", 1]),
+        (
+            {"type": "object", "properties": {"tier": TIER}},
+            {"tier": "Low", "more": "Low"},
+            {"tier": "low", "more": "Low"},
+        ),
+        ({"type": "object", "additionalProperties": TIER}, {"tier": "Low"}, {"tier": "low"}),
+        ({"type": "object", "additionalProperties": False}, {"tier": "Low"}, {"tier": "Low"}),
+        (
+            {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"tier": TIER}}]},
+            {"tier": "Low"},
+            {"tier": "low"},
+        ),
+    ],
+)
+def test_a_choice_gets_the_spelling_of_the_schema(schema: dict[str, Any], given: Any, spelled: Any) -> None:
+    assert normalize_choices(given, schema) == spelled
