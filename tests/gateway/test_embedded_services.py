@@ -50,19 +50,6 @@ asyncio.run(main())
 """
 
 
-LASTING_PARENT = """
-import asyncio, sys
-from pathlib import Path
-from companyos_gateway.process.embedded_services import EmbeddedServices
-
-async def main():
-    async with EmbeddedServices(Path(sys.argv[1]), Path(sys.argv[2])) as services:
-        await asyncio.sleep(600)
-
-asyncio.run(main())
-"""
-
-
 @pytest.fixture
 def parent() -> Iterator[Path]:
     """Provide a folder with a short path, because the path of a Unix socket is limited."""
@@ -105,7 +92,7 @@ async def test_services_that_could_not_be_started_are_retried(parent: Path) -> N
 async def test_every_installed_service_responds_and_leaves_no_files_or_processes(parent: Path) -> None:
     async with alone(parent) as services, reached(services) as service_clients:
         assert set(await service_clients.openapi()) == set(services.addresses)
-        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        folder = _folder(services)
         assert folder.stat().st_mode & 0o077 == 0
         pids = _pids(folder)
         assert len(pids) == 1 + len(services.addresses)
@@ -130,7 +117,7 @@ async def test_services_inherit_no_secret_of_the_gateway(monkeypatch: pytest.Mon
     monkeypatch.setenv("COMPANYOS_SERVICE_KEY", "a secret that no service needs")
     monkeypatch.setenv("COMPANYOS_LOG_LEVEL", "warning")
     async with alone(parent) as services, reached(services):
-        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        folder = _folder(services)
         for pid in _pids(folder):
             environment = (Path("/proc") / str(pid) / "environ").read_bytes()
             assert b"a secret that no service needs" not in environment
@@ -154,7 +141,7 @@ def test_the_app_of_the_gateway_removes_its_secrets_from_the_environment() -> No
 @pytest.mark.parametrize("name", ["ticketdesk", "service-host"])
 async def test_a_killed_process_is_restarted(parent: Path, name: str) -> None:
     async with alone(parent) as services, reached(services) as service_clients:
-        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        folder = _folder(services)
         before = _processes(folder)
         os.kill(before[name], signal.SIGKILL)
         replaced = {name} if name != "service-host" else NAMES
@@ -166,7 +153,7 @@ async def test_a_killed_process_is_restarted(parent: Path, name: str) -> None:
 async def test_a_repeatedly_killed_process_is_restarted_with_a_delay_and_reported(parent: Path) -> None:
     clock = asyncio.get_running_loop().time
     async with alone(parent) as services, reached(services) as service_clients:
-        folder = Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+        folder = _folder(services)
         assert services.restarts() == {}
         for count, delay_s in ((1, 0.0), (2, FIRST_DELAY_S), (3, 2 * FIRST_DELAY_S)):
             before, began = _processes(folder)["ticketdesk"], clock()
@@ -180,11 +167,7 @@ async def test_a_repeatedly_killed_process_is_restarted_with_a_delay_and_reporte
 
 
 async def test_the_services_exit_with_a_killed_parent_and_the_next_start_clears_its_folder(parent: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PARENT, str(parent), stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    folder = Path((await process.stdout.readline()).decode().strip().removeprefix("unix:")).parent
+    process, folder = await _started_parent(parent)
     await _until(lambda: bool(_pids(folder)))
     pids = _pids(folder)
     process.kill()
@@ -221,6 +204,19 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(POLL_S)
 
 
+def _folder(services: EmbeddedServices) -> Path:
+    return Path(next(iter(services.addresses.values())).removeprefix("unix:")).parent
+
+
+async def _started_parent(parent: Path) -> tuple[asyncio.subprocess.Process, Path]:
+    """Start a process with services in a temporary folder below the parent; return both."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, str(parent), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    return process, Path((await process.stdout.readline()).decode().strip().removeprefix("unix:")).parent
+
+
 def _is_replaced(folder: Path, name: str, before: int) -> bool:
     return _processes(folder).get(name, before) != before
 
@@ -253,10 +249,9 @@ def _is_running(pid: int) -> bool:
 
 
 async def test_stopped_children_of_a_dead_gateway_are_killed_before_new_ones_start(parent: Path) -> None:
-    data = parent / "data"
-    command = [sys.executable, "-c", LASTING_PARENT, str(parent), str(data)]
-    old_parent = await asyncio.create_subprocess_exec(*command)
-    names = EmbeddedServices(parent, data).addresses
+    old_parent, folder = await _started_parent(parent)
+    data = folder / "data"
+    names = EmbeddedServices(folder, data).addresses
     try:
         while not all(holder_of(data / name) for name in names):  # noqa: ASYNC110 - other processes write it
             await asyncio.sleep(POLL_S)
@@ -267,7 +262,7 @@ async def test_stopped_children_of_a_dead_gateway_are_killed_before_new_ones_sta
     finally:
         old_parent.kill()
         await old_parent.wait()
-    async with EmbeddedServices(parent, data) as services, reached(services):
+    async with EmbeddedServices(folder, data) as services, reached(services):
         assert not [child for child in children.values() if child is None or _is_running(child.pid)]
         assert not [name for name, child in children.items() if holder_of(data / name) == child]
 

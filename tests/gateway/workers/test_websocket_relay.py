@@ -75,6 +75,17 @@ async def _relayed(
         await asyncio.sleep(0.01)
 
 
+@asynccontextmanager
+async def _opened(
+    folder: Path, *behaviours: Behaviour | None
+) -> AsyncIterator[tuple[WorkerPool, asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Connect a client whose handshake the first worker has accepted."""
+    async with _relayed(folder, *behaviours) as (pool, reader, writer):
+        writer.write(HEAD)
+        assert await _read_head(reader) == SWITCHING
+        yield pool, reader, writer
+
+
 async def _wait_for_websockets(pool: WorkerPool, counts: list[int]) -> None:
     for _ in range(500):
         if [worker.websockets for worker in pool.workers] == counts:
@@ -107,9 +118,7 @@ def _answering(answer: bytes, seen: list[tuple[str, bytes]], name: str = "") -> 
 
 async def test_a_worker_sees_the_address_of_the_client_and_frames_pass_unchanged(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
-    async with _relayed(tmp_path, _answering(b"hello", seen)) as (pool, reader, writer):
-        writer.write(HEAD)
-        assert await _read_head(reader) == SWITCHING
+    async with _opened(tmp_path, _answering(b"hello", seen)) as (pool, reader, writer):
         for message in (_sent(STEP), _sent(RESUME), _sent(b"x" * 5000), _sent(STEP) * 3):
             writer.write(message)
             for _ in range(3 if message == _sent(STEP) * 3 else 1):
@@ -132,9 +141,7 @@ async def test_of_a_piece_with_many_frames_only_their_headers_are_copied(
 
     monkeypatch.setattr(websocket_relay, "frame_length", recorded)
     seen: list[tuple[str, bytes]] = []
-    async with _relayed(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
         writer.write(_sent(STEP) * 100)
         await asyncio.wait_for(reader.readexactly(9 * 100), 5)
     assert len(copied) >= 100
@@ -143,9 +150,7 @@ async def test_of_a_piece_with_many_frames_only_their_headers_are_copied(
 
 async def test_fragmented_messages_are_relayed_completely(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
-    async with _relayed(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, _answering(b"hello", seen)) as (_pool, reader, writer):
         messages = [_sent(STEP), _sent(RESUME), _sent(b"y" * 6000), _sent(STEP)]
         sent = b"".join(messages)
         for at in range(0, len(sent), 7):
@@ -161,9 +166,7 @@ async def test_a_reset_that_resumes_is_relayed_to_the_worker_that_has_the_episod
     first, second, third = (
         _answering(answer, seen, name) for name, answer in (("1", UNKNOWN), ("2", UNKNOWN), ("3", b"known"))
     )
-    async with _relayed(tmp_path, first, second, third) as (pool, reader, writer):
-        writer.write(HEAD)
-        assert await _read_head(reader) == SWITCHING
+    async with _opened(tmp_path, first, second, third) as (pool, reader, writer):
         writer.write(_sent(STEP))  # an error about another message is the answer
         assert await asyncio.wait_for(reader.readexactly(len(UNKNOWN) + 4), 5) == PING + _frame(UNKNOWN)
         writer.write(_sent(RESUME) + _sent(STEP))  # the step waits for the answer to the reset
@@ -210,9 +213,7 @@ def _slow(answers: dict[bytes, bytes], seen: list[bytes]) -> Behaviour:
 async def test_the_answers_to_earlier_messages_are_not_taken_as_the_answer_to_a_reset(tmp_path: Path) -> None:
     seen, other = list[bytes](), list[tuple[str, bytes]]()
     first = _slow({STATE: b"state", LONG_STEP: b"s" * 3000, RESUME: UNKNOWN}, seen)
-    async with _relayed(tmp_path, first, _answering(b"known", other, "2")) as (pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, first, _answering(b"known", other, "2")) as (pool, reader, writer):
         writer.write(_sent(STATE) + _sent(LONG_STEP) + _sent(RESUME))
         writer.write(_sent(STEP))
         expected = PING + _frame(b"state") + PING + _frame(b"s" * 3000) + PING + _frame(b"known")
@@ -226,9 +227,7 @@ async def test_the_answers_to_earlier_messages_are_not_taken_as_the_answer_to_a_
 async def test_a_name_that_no_worker_knows_is_rejected_by_the_first_which_continues(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
     workers = [_answering(UNKNOWN, seen, name) for name in ("1", "2")]
-    async with _relayed(tmp_path, *workers) as (pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, *workers) as (pool, reader, writer):
         for message in (RESUME, STEP):
             writer.write(_sent(message))
             await asyncio.wait_for(reader.readuntil(UNKNOWN), 5)
@@ -241,9 +240,7 @@ async def test_a_name_that_no_worker_knows_is_rejected_by_the_first_which_contin
 async def test_a_fork_that_another_worker_rejects_leaves_the_connection_where_it_is(tmp_path: Path) -> None:
     seen: list[tuple[str, bytes]] = []
     workers = [_answering(answer, seen, name) for name, answer in (("1", UNKNOWN), ("2", CONFLICT), ("3", CONFLICT))]
-    async with _relayed(tmp_path, *workers) as (pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, *workers) as (pool, reader, writer):
         writer.write(_sent(FORK) + _sent(STEP))
         expected = PING + _frame(CONFLICT) + PING + _frame(UNKNOWN)
         assert await asyncio.wait_for(reader.readexactly(len(expected)), 5) == expected
@@ -259,9 +256,7 @@ async def test_a_client_that_disconnects_during_a_reset_leaves_no_connection(tmp
         await reader.read()
         writer.close()
 
-    async with _relayed(tmp_path, _answering(UNKNOWN, []), silent) as (pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, _answering(UNKNOWN, []), silent) as (pool, _reader, writer):
         writer.write(_sent(RESUME))
         await _wait_for_websockets(pool, [1, 1])
         writer.close()
@@ -269,9 +264,7 @@ async def test_a_client_that_disconnects_during_a_reset_leaves_no_connection(tmp
 
 
 async def test_a_name_that_a_missing_worker_may_know_is_not_reported_as_unknown(tmp_path: Path) -> None:
-    async with _relayed(tmp_path, _answering(UNKNOWN, []), None) as (_pool, reader, writer):
-        writer.write(HEAD)
-        await _read_head(reader)
+    async with _opened(tmp_path, _answering(UNKNOWN, []), None) as (_pool, reader, writer):
         writer.write(_sent(RESUME))
         with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
             await asyncio.wait_for(reader.readuntil(UNKNOWN), 5)
