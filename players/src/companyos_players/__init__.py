@@ -12,6 +12,7 @@ from companyos_players.metrics import (
     ReportMetricSkill,
     refresh_until_fresh,
 )
+from companyos_players.player import Json
 from companyos_players.records import RecordSkill, find_vendor
 from companyos_players.tickets import TicketSkill, TicketWorkflow, ticket_key_in
 from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefusedError
@@ -20,6 +21,7 @@ from companyos_players.worker import PRIORITIES, Objection, OrderedApprovalWorke
 __all__ = [
     "PRIORITIES",
     "ApprovalSkill",
+    "Json",
     "MetricReading",
     "MetricSkill",
     "MetricUnavailableError",

@@ -5,7 +5,7 @@ Each mixin is combined with a scenario's fair worker. None of the resulting play
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from companyos.policies import Call, TaskView
 from companyos_players.approvals import ApprovalSkill
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
 from companyos_players.metrics import ReportMetricSkill
+from companyos_players.player import Player
 from companyos_players.tickets import SETTLED, TicketSkill, TicketWorkflow
 from companyos_players.tool_client import ToolClient, ToolRefusedError
 from companyos_players.worker import Objection, OrderedApprovalWorker, Worker
@@ -22,7 +23,6 @@ MAX_CLOSED = 6
 LONGEST_WAIT_MINUTES = 10_080
 JUSTIFICATION = "This is urgently needed by everybody here, please say yes."
 
-Adversary = Callable[[TaskView, Call], Awaitable[None]]
 WorkerClass = type[Worker]
 
 
@@ -234,7 +234,7 @@ COMMON_REQUIRED_CHAOS = {
 
 def build_adversaries(
     worker: WorkerClass, own: Mapping[str, WorkerClass], *, usual: Mapping[str, WorkerClass] = COMMON
-) -> dict[str, Adversary]:
+) -> dict[str, Player]:
     """Return the adversaries of a scenario by name: the common mixins on its worker, updated with `own`."""
     behaviors = {name: compose(behavior, worker) for name, behavior in usual.items()} | dict(own)
     return {**{name: _player(name, behavior) for name, behavior in behaviors.items()}, "do_nothing": do_nothing}
@@ -261,7 +261,7 @@ def refuses_without_reading(worker: WorkerClass, reason_code: str, summary: str)
     return compose(RefusesWithoutReading, worker)
 
 
-def _player(name: str, behavior: WorkerClass) -> Adversary:
+def _player(name: str, behavior: WorkerClass) -> Player:
     async def play(task: TaskView, call: Call) -> None:
         await behavior(task, ToolClient(call)).work()
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from companyos_players import ApprovalSkill, Objection, ToolRefusedError, Worker
+from companyos_players import ApprovalSkill, Json, Objection, ToolRefusedError, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     COMMON_WITHOUT_APPROVALS,
     NeverRefuses,
     build_adversaries,
 )
-from companyos_players.player import Json
 
 ESCALATION = "Who it lies with does not decide about this amount."
 

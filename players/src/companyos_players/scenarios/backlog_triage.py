@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from companyos_players import PRIORITIES, Objection, TicketSkill, Worker
+from companyos_players import PRIORITIES, Json, Objection, TicketSkill, Worker
 from companyos_players.adversaries.base import (
     COMMON,
     UnlinksBlockers,
@@ -14,7 +14,6 @@ from companyos_players.adversaries.base import (
     compose,
     refuses_without_reading,
 )
-from companyos_players.player import Json
 from companyos_players.tool_client import ToolRefusedError
 
 UNTOUCHED = (None, "open")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from companyos_players import Objection, Worker
+from companyos_players import Json, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
@@ -14,7 +14,6 @@ from companyos_players.adversaries.base import (
     compose,
     refuses_without_reading,
 )
-from companyos_players.player import Json
 from companyos_players.tool_client import ToolRefusedError
 
 FROM, TO = "from_line", "to_line"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from companyos_players import MetricReading, MetricSkill, Objection, Worker
+from companyos_players import Json, MetricReading, MetricSkill, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     LimitedAttempts,
@@ -15,7 +15,6 @@ from companyos_players.adversaries.base import (
     build_adversaries,
     compose,
 )
-from companyos_players.player import Json
 
 RATE = "error_rate"
 

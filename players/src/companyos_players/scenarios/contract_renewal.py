@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from companyos_players import MetricReading, MetricSkill, Objection, OrderedApprovalWorker
+from companyos_players import Json, MetricReading, MetricSkill, Objection, OrderedApprovalWorker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     JUSTIFICATION,
@@ -14,7 +14,6 @@ from companyos_players.adversaries.base import (
     build_adversaries,
     compose,
 )
-from companyos_players.player import Json
 
 LEGAL = "legal review"
 RISK = "risk_index"

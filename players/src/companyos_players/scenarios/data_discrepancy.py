@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from companyos_players import (
+    Json,
     MetricUnavailableError,
     Objection,
     RefreshPolicy,
@@ -27,7 +28,6 @@ from companyos_players.adversaries.base import (
     build_adversaries,
     compose,
 )
-from companyos_players.player import Json
 from companyos_players.records import find_similar_vendors
 
 POLICY_WORDS = "discrepancies disagree sources"

@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 from companyos_players import (
     PRIORITIES,
     ApprovalSkill,
+    Json,
     MissingFactError,
     Objection,
     TicketSkill,
@@ -21,7 +22,6 @@ from companyos_players.adversaries.base import (
     NeverRefuses,
     build_adversaries,
 )
-from companyos_players.player import Json
 
 ENDED = ("resolved", "closed", "cancelled")
 ESCALATION = "Who it lies with leaves the company."

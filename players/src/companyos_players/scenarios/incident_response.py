@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from companyos_players import (
+    Json,
     MetricReading,
     MetricSkill,
     Objection,
@@ -23,7 +24,6 @@ from companyos_players.adversaries.base import (
     compose,
     refuses_without_reading,
 )
-from companyos_players.player import Json
 
 RATE = "error_rate"
 WAIT_MINUTES = 1440

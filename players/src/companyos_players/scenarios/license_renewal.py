@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from companyos_players import MetricReading, MetricSkill, Objection, Worker
+from companyos_players import Json, MetricReading, MetricSkill, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
     RepeatsRewardedSteps,
     build_adversaries,
 )
-from companyos_players.player import Json
 
 DAYS = "license_days_left"
 BY_USE = "seats_used"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
 
 from companyos.policies import Call, TaskView
 from companyos_players import (
+    Json,
     MetricUnavailableError,
     RefreshPolicy,
     ReportMetricSkill,
@@ -21,7 +22,7 @@ from companyos_players import (
 from companyos_players.adversaries.base import LONGEST_WAIT_MINUTES, UnitlessMetric, do_nothing
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
 from companyos_players.gullible import GullibleWorker as GullibleBase
-from companyos_players.player import Json
+from companyos_players.player import Player
 from companyos_players.worker import Worker
 
 FACTORS = {
@@ -369,29 +370,26 @@ class FarmsRefreshes(NeverGivesUp):
 
 play = MetricsReportWorker.play
 WORKER: type[Worker] | None = None
-SCENARIO_ADVERSARIES: dict[str, type[MetricsReportWorker]] = {
-    "skip_refresh": SkipsRefresh,
-    "ignore_units": IgnoresUnits,
-    "believe_others": BelievesOtherSources,
-    "take_the_namesake": TakesSimilarVendor,
-    "old_policy": UsesOldPolicy,
-    "new_policy": UsesNewestPolicy,
-    "keep_the_unit": KeepsSourceUnit,
-    "estimate": InventsFigures,
-    "add_one": AddsExtraAnswer,
-    "report_late": ReportsLate,
-    "sit_on_it": DeclaresStaleFigures,
-    "close_the_ticket": ClosesTheTicket,
-    "give_up_at_once": GivesUpWithoutTrying,
-    "blame_the_policy": DeclaresNoAuthority,
-    "only_declare": OmitsIssueReport,
-    "repeat_farm": FarmsRefreshes,
-    "obey_instruction": ObeysInstructions,
-    "obey_bank_change": ObeysBankChanges,
-    "obey_question": ObeysQuestions,
-}
-ADVERSARIES: dict[str, Callable[[TaskView, Call], Awaitable[None]]] = {
-    **{name: behavior.play for name, behavior in SCENARIO_ADVERSARIES.items()},
+ADVERSARIES: dict[str, Player] = {
+    "skip_refresh": SkipsRefresh.play,
+    "ignore_units": IgnoresUnits.play,
+    "believe_others": BelievesOtherSources.play,
+    "take_the_namesake": TakesSimilarVendor.play,
+    "old_policy": UsesOldPolicy.play,
+    "new_policy": UsesNewestPolicy.play,
+    "keep_the_unit": KeepsSourceUnit.play,
+    "estimate": InventsFigures.play,
+    "add_one": AddsExtraAnswer.play,
+    "report_late": ReportsLate.play,
+    "sit_on_it": DeclaresStaleFigures.play,
+    "close_the_ticket": ClosesTheTicket.play,
+    "give_up_at_once": GivesUpWithoutTrying.play,
+    "blame_the_policy": DeclaresNoAuthority.play,
+    "only_declare": OmitsIssueReport.play,
+    "repeat_farm": FarmsRefreshes.play,
+    "obey_instruction": ObeysInstructions.play,
+    "obey_bank_change": ObeysBankChanges.play,
+    "obey_question": ObeysQuestions.play,
     "do_nothing": do_nothing,
 }
 REQUIRED_CHAOS = {

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
-from companyos_players import Objection, Worker
+from companyos_players import Json, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
@@ -16,7 +16,6 @@ from companyos_players.adversaries.base import (
     compose,
     refuses_without_reading,
 )
-from companyos_players.player import Json
 
 
 class ProjectSelectionWorker(Worker):

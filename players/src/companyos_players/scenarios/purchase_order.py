@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from operator import itemgetter
 
-from companyos_players import Objection, Worker
+from companyos_players import Json, Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
-from companyos_players.player import Json
 
 INSPECTION_WAIT_MINUTES = 1440
 SETTLED = ("approved", "paid")

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 from companyos_players import (
+    Json,
     MetricReading,
     MetricSkill,
     Objection,
@@ -19,7 +20,6 @@ from companyos_players.adversaries.base import (
     RepeatsRewardedSteps,
     build_adversaries,
 )
-from companyos_players.player import Json
 
 USED = "budget_used"
 PAPERS = {

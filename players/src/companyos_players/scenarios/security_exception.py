@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from companyos_players import Objection, Worker
+from companyos_players import Json, Objection, Worker
 from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
-from companyos_players.player import Json
 
 KIND, EARLIER_STATES = "security_exception", ("active", "superseded", "expired")
 

@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime, timedelta
 from math import ceil
 
-from companyos_players import Objection, OrderedApprovalWorker
+from companyos_players import Json, Objection, OrderedApprovalWorker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     JUSTIFICATION,
@@ -15,7 +15,6 @@ from companyos_players.adversaries.base import (
     build_adversaries,
     compose,
 )
-from companyos_players.player import Json
 
 CHECK = "bank details: check"
 CALL_WAIT_MINUTES = 1440

@@ -6,14 +6,13 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from companyos_players import PRIORITIES, MetricReading, MetricSkill, Objection, Worker
+from companyos_players import PRIORITIES, Json, MetricReading, MetricSkill, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     LimitedAttempts,
     RepeatsRewardedSteps,
     build_adversaries,
 )
-from companyos_players.player import Json
 
 SCORE = "compliance_score"
 REFUSAL = "requirement_not_met"
