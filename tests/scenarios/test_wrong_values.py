@@ -15,7 +15,7 @@ from companyos_gateway.scenarios.blocks.wrong_values import (
     listed_choices,
     wrong_values,
 )
-from companyos_players.claims import Claim, claims_in
+from companyos_players.gullible import Claim, claims_in
 
 
 @pytest.mark.parametrize(
