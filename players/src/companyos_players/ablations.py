@@ -44,7 +44,7 @@ class SkipsTriage(NeverRefuses):
 
     async def work(self) -> None:
         """Work without opening the ticket."""
-        self.workflow.triage = _nothing  # type: ignore[method-assign]
+        self.ticket.triage = _nothing  # type: ignore[method-assign]
         await super().work()
 
 
@@ -79,7 +79,7 @@ class IgnoresBlockers(NeverRefuses):
         self.workflow.unblock = _nothing  # type: ignore[assignment, method-assign]
         links = self.ticket.known["links"]
         if any(link["relation"] == "is_blocked_by" and link["status"] not in SETTLED for link in links):
-            await self.workflow.triage()
+            await self.ticket.triage()
             await self.ticket.transition("in_progress")
 
 

@@ -96,22 +96,13 @@ class ApprovalSkill:
             elif status not in ("pending", "escalated"):
                 return status
             elif withdraws and await self.has_left(str(request["approver_id"])):
-                await self.withdraw(request_id)
+                await RequestSkill(self.client).withdraw(request_id)
                 return "withdrawn"
 
     async def has_left(self, approver_id: str) -> bool:
         """Return whether the approver has left the company."""
         person = await self.client.call("datahub_get_person", person_id=approver_id)
         return bool(person["out_of_office"] or not person["is_employed"])
-
-    async def withdraw(self, request_id: str) -> None:
-        """Withdraw a request."""
-
-        async def is_withdrawn() -> bool:
-            now = await self.client.call("approvalflow_get_approval", request_id=request_id)
-            return bool(now["status"] == "withdrawn")
-
-        await self.client.update("approvalflow_withdraw_approval", is_withdrawn, request_id=request_id)
 
     async def _answer(self, request: Json) -> None:
         async def is_answered() -> bool:
@@ -161,29 +152,17 @@ class RequestSkill:
 
     async def cancel(self, request_id: str, reason_code: str, reason_ref: str) -> None:
         """Cancel a request for a reason."""
-
-        async def is_done() -> bool:
-            return bool((await self.read(request_id))["status"] == "cancelled")
-
         reason = {"reason_code": reason_code, "reason_ref": reason_ref}
-        await self.client.update("approvalflow_cancel_approval", is_done, request_id=request_id, **reason)
+        await self._update("cancel", request_id, "status", "cancelled", **reason)
 
     async def withdraw(self, request_id: str) -> None:
         """Withdraw one's own request."""
-
-        async def is_done() -> bool:
-            return bool((await self.read(request_id))["status"] == "withdrawn")
-
-        await self.client.update("approvalflow_withdraw_approval", is_done, request_id=request_id)
+        await self._update("withdraw", request_id, "status", "withdrawn")
 
     async def escalate(self, request_id: str, approver_id: str, reason: str, reason_ref: str) -> None:
         """Escalate a request to another person."""
-
-        async def is_done() -> bool:
-            return bool((await self.read(request_id))["approver_id"] == approver_id)
-
         fields = {"approver_id": approver_id, "reason": reason, "reason_ref": reason_ref}
-        await self.client.update("approvalflow_escalate_approval", is_done, request_id=request_id, **fields)
+        await self._update("escalate", request_id, "approver_id", approver_id, **fields)
 
     async def revoke(self, delegation_id: str) -> None:
         """Revoke a delegation."""
@@ -193,3 +172,11 @@ class RequestSkill:
             return any(row["id"] == delegation_id and row["revoked_at"] is not None for row in rows)
 
         await self.client.update("approvalflow_revoke_delegation", is_done, delegation_id=delegation_id)
+
+    async def _update(self, verb: str, request_id: str, member: str, value: str, **arguments: str) -> None:
+        """Update a request, after which a member has that value."""
+
+        async def is_done() -> bool:
+            return bool((await self.read(request_id))[member] == value)
+
+        await self.client.update(f"approvalflow_{verb}_approval", is_done, request_id=request_id, **arguments)

@@ -115,10 +115,6 @@ class TicketWorkflow:
         self.priority: str | None = None
         """The priority that was set on the ticket."""
 
-    async def triage(self) -> None:
-        """Triage the ticket if it is untriaged."""
-        await self.ticket.triage()
-
     async def unblock(self, identifiers: Collection[str]) -> None:
         """Pass each blocker of the ticket: finish it, wait for it, or remove an unrelated link.
 

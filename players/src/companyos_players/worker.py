@@ -58,7 +58,7 @@ class Worker:
         """Run the workflow from the first read to the declared outcome."""
         await self.read_context()
         await self.investigate()
-        await self.workflow.triage()
+        await self.ticket.triage()
         objection = await self.objection()
         if objection is not None:
             await self.refuse(objection)
@@ -128,8 +128,8 @@ class Worker:
         return self.level(self.amount_cents())
 
     def subject(self) -> str:
-        """Return the subject of the request."""
-        raise NotImplementedError
+        """Return the subject of the request, by default the ticket."""
+        return self.ticket.key
 
     def fields(self) -> Json:
         """Return the fields of the approval request."""

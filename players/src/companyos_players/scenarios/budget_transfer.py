@@ -100,9 +100,6 @@ class BudgetTransferWorker(Worker):
     def priority(self) -> str:
         return self.level(self.amount)
 
-    def subject(self) -> str:
-        return self.ticket.key
-
     def amount_cents(self) -> int:
         """Return the whole amount."""
         return self.amount

@@ -77,9 +77,6 @@ class BugEscalationWorker(Worker):
     def priority(self) -> str:
         return self.level(self.rate.value)
 
-    def subject(self) -> str:
-        return self.ticket.key
-
     async def prepare_request(self) -> None:
         """Refresh the rate if it is too old."""
         oldest = self.approvals.oldest_evidence()

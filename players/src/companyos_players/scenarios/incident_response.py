@@ -130,9 +130,6 @@ class IncidentResponseWorker(Worker):
     def priority(self) -> str:
         return self.level(self.rate.value)
 
-    def subject(self) -> str:
-        return self.ticket.key
-
     async def complete_ticket(self) -> None:
         """Merge the reports, link the cause, assign the on-call engineer and complete the ticket."""
         for double in await self.doubles():
