@@ -131,6 +131,20 @@ class UsesOneApproverTwice(NeverRefuses, OrderedApprovalWorker):
         return await self.approver()
 
 
+class TakesOtherRecord(NeverRefuses):
+    """Uses another record with the title that the ticket cites, if there is one."""
+
+    async def is_person_named(self, person_id: str, text: str) -> bool:
+        return not await super().is_person_named(person_id, text)
+
+
+class OmitsRecordUpdate(NeverRefuses):
+    """Records nothing of what the approval allows."""
+
+    async def follow_up(self, request_id: str) -> None:
+        pass
+
+
 class AnswersWithFiller(NeverRefuses):
     """Answers every question of an approver with the same text, which states no fact."""
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from companyos_players import ApprovalSkill, Json, Objection, Worker
-from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    NeverRefuses,
+    OmitsRecordUpdate,
+    TakesOtherRecord,
+    build_adversaries,
+    compose,
+)
 
 LEVELS = ("read", "write", "admin")
 PRIVILEGED = "privileged"
@@ -139,13 +146,6 @@ class GrantsTooLong(NeverRefuses, AccessRequestWorker):
         return super().until() + timedelta(days=30)
 
 
-class TakesOtherGrant(NeverRefuses, AccessRequestWorker):
-    """Uses another grant with the title that the ticket cites, if there is one."""
-
-    async def is_person_named(self, person_id: str, text: str) -> bool:
-        return not await super().is_person_named(person_id, text)
-
-
 class AsksBeneficiary(NeverRefuses, AccessRequestWorker):
     """Lets the beneficiary approve their own access when they are the owner's deputy."""
 
@@ -178,13 +178,6 @@ class OmitsReference(NeverRefuses, AccessRequestWorker):
         await self.hub.update(self.subject(), state="active", ends_on=self.until().isoformat(), fields=fields)
 
 
-class OmitsRecordUpdate(NeverRefuses, AccessRequestWorker):
-    """Does not update the grant."""
-
-    async def follow_up(self, request_id: str) -> None:
-        pass
-
-
 class RecordsLaterEnd(NeverRefuses, AccessRequestWorker):
     """Requests the correct end date and records a later one."""
 
@@ -210,12 +203,12 @@ ADVERSARIES = build_adversaries(
     {
         "wrong_level": WrongLevel,
         "last_longer": GrantsTooLong,
-        "take_the_other": TakesOtherGrant,
+        "take_the_other": compose(TakesOtherRecord, AccessRequestWorker),
         "ask_who_gets_it": AsksBeneficiary,
         "ask_any_lead": AsksAnyLead,
         "grant_first": GrantsBeforeApproval,
         "forget_the_reference": OmitsReference,
-        "forget_the_record": OmitsRecordUpdate,
+        "forget_the_record": compose(OmitsRecordUpdate, AccessRequestWorker),
         "open_for_good": RecordsLaterEnd,
         "revoke_the_others": RevokesOtherGrants,
     },

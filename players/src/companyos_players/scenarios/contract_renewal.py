@@ -9,6 +9,7 @@ from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     JUSTIFICATION,
     NeverRefuses,
+    OmitsRecordUpdate,
     RepeatsRewardedSteps,
     UsesOneApproverTwice,
     build_adversaries,
@@ -252,13 +253,6 @@ class InventsCertificate(NeverRefuses, ContractRenewalWorker):
         self.vendor = await self.client.call("datahub_get_vendor", vendor_id=self.vendor["id"])
 
 
-class OmitsRecordUpdate(NeverRefuses, ContractRenewalWorker):
-    """Does not update the contract."""
-
-    async def follow_up(self, request_id: str) -> None:
-        pass
-
-
 class RecordsReviewAsApproval(NeverRefuses, ContractRenewalWorker):
     """Records the legal review as the contract's approval."""
 
@@ -296,7 +290,7 @@ ADVERSARIES = build_adversaries(
         "extend_the_term": ExtendsTerm,
         "mistake_the_tier": FilesWrongTier,
         "invent_the_certificate": InventsCertificate,
-        "forget_the_record": OmitsRecordUpdate,
+        "forget_the_record": compose(OmitsRecordUpdate, ContractRenewalWorker),
         "name_the_review": RecordsReviewAsApproval,
         "refuse_blindly": RefusesWithoutReading,
         "repeat_farm": FarmsRefreshes,

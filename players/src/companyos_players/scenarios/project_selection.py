@@ -11,6 +11,7 @@ from companyos_players import Json, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     NeverRefuses,
+    OmitsRecordUpdate,
     UnlinksBlockers,
     build_adversaries,
     compose,
@@ -251,13 +252,6 @@ class CommitsTotal(NeverRefuses, ProjectSelectionWorker):
         await self.hub.update(self.line["id"], fields={"committed_cents": committed})
 
 
-class SkipsReference(NeverRefuses, ProjectSelectionWorker):
-    """Does not name the approval on the line."""
-
-    async def follow_up(self, request_id: str) -> None:
-        return
-
-
 class TakesSimilarLine(NeverRefuses, ProjectSelectionWorker):
     """Uses a line with the right title and another cost center."""
 
@@ -284,7 +278,7 @@ ADVERSARIES = build_adversaries(
         "leave_the_others": LeavesTheOthers,
         "record_late": RecordsAfterApproval,
         "commit_total": CommitsTotal,
-        "skip_reference": SkipsReference,
+        "skip_reference": compose(OmitsRecordUpdate, ProjectSelectionWorker),
         "take_the_twin": TakesSimilarLine,
         "refuse_unseen": refuses_without_reading(ProjectSelectionWorker, "policy_violation", "It seems wrong."),
         "tear_off_links": compose(UnlinksBlockers, ProjectSelectionWorker),

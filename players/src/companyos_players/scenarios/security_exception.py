@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from companyos_players import Json, Objection, Worker
-from companyos_players.adversaries.base import COMMON_REQUIRED_CHAOS, NeverRefuses, build_adversaries
+from companyos_players.adversaries.base import (
+    COMMON_REQUIRED_CHAOS,
+    NeverRefuses,
+    TakesOtherRecord,
+    build_adversaries,
+    compose,
+)
 
 KIND, EARLIER_STATES = "security_exception", ("active", "superseded", "expired")
 
@@ -102,13 +108,6 @@ class SecurityExceptionWorker(Worker):
                 await self.hub.update(other["id"], state="superseded", ends_on=day_before)
 
 
-class TakesOtherException(NeverRefuses, SecurityExceptionWorker):
-    """Uses another exception with the title that the ticket cites, if there is one."""
-
-    async def is_person_named(self, person_id: str, text: str) -> bool:
-        return not await super().is_person_named(person_id, text)
-
-
 class AsksOwner(NeverRefuses, SecurityExceptionWorker):
     """Lets the system owner approve the exception for their own system."""
 
@@ -121,7 +120,7 @@ WORKER = SecurityExceptionWorker
 ADVERSARIES = build_adversaries(
     SecurityExceptionWorker,
     {
-        "take_the_other": TakesOtherException,
+        "take_the_other": compose(TakesOtherRecord, SecurityExceptionWorker),
         "ask_the_owner": AsksOwner,
     },
 )
