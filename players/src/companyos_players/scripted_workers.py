@@ -6,6 +6,7 @@ also finds today's approver. None of them refuses work or determines a metric's 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 from companyos.policies import Call, EpisodeOverError, TaskView
@@ -70,22 +71,5 @@ async def _give_up(_task: TaskView, _call: Call) -> None:
     pass
 
 
-class ScriptedWorker1(ScriptedWorkerPolicy):
-    """Never refreshes, never retries, never checks absences."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-
-
-class ScriptedWorker2(ScriptedWorkerPolicy):
-    """Retries and refreshes, and asks the role holder."""
-
-    def __init__(self) -> None:
-        super().__init__(2)
-
-
-class ScriptedWorker3(ScriptedWorkerPolicy):
-    """Also finds today's approver. Never refuses."""
-
-    def __init__(self) -> None:
-        super().__init__(3)
+ScriptedWorker1, ScriptedWorker2, ScriptedWorker3 = (partial(ScriptedWorkerPolicy, skill) for skill in (1, 2, 3))
+"""The policies `worker1`, `worker2` and `worker3`."""
