@@ -1,8 +1,12 @@
-"""The exception for errors of the server, independent of the transport."""
+"""The exception for errors of the server, independent of the transport, and the text of validation errors."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _PROBLEM = re.compile(r"[a-z][a-z0-9-]*(?=: )")
 
@@ -25,3 +29,9 @@ class ApiError(RuntimeError):
         """Stable CompanyOS code, such as `unknown-episode`; None for errors of the framework."""
         match = _PROBLEM.match(self.message)
         return match[0] if match else None
+
+
+def first_validation_error(error: ValidationError) -> str:
+    """Return the place and the message of the first error."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))

@@ -22,7 +22,7 @@ from companyos.contract import (
     SplitInfo,
     TaskInfo,
 )
-from companyos.errors import ApiError
+from companyos.errors import ApiError, first_validation_error
 from companyos.schemas import QuarantineItem
 
 TIMEOUT_S = 30.0
@@ -177,7 +177,7 @@ class Trainer:
         try:
             return TypeAdapter(kind).validate_json(response.content)
         except ValidationError as error:
-            address, reason = f"{self._base_url}{path}", _first_validation_error(error)
+            address, reason = f"{self._base_url}{path}", first_validation_error(error)
             text = f"{UNEXPECTED_RESPONSE}: unexpected response from {address}: {reason}"
             raise ApiError(text, UNEXPECTED_RESPONSE, response.status_code) from None
 
@@ -210,12 +210,6 @@ def error_from_response(url: str, status: int, body: bytes) -> ApiError:
     code = f"http-{status}"
     text = f"{code}: {url} returned status {status} without a problem document; is it a CompanyOS server?"
     return ApiError(text, code, status)
-
-
-def _first_validation_error(error: ValidationError) -> str:
-    """Return the first location and message of a validation error."""
-    first_error = error.errors(include_input=False, include_url=False)[0]
-    return ": ".join(filter(None, (".".join(map(str, first_error["loc"])), first_error["msg"])))
 
 
 def _snapshot_id(snapshot: str | SnapshotInfo) -> str:

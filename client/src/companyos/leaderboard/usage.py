@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from companyos.errors import first_validation_error
 from companyos.policies.llm.calls import tool_calls
 from companyos.policies.llm.settings import token_cost
 from companyos.runner.episode import GIVE_UP
@@ -77,8 +78,7 @@ def _read_answers(file: Path) -> list[_Answer]:
             if line["kind"] == "answer":
                 answers.append(_Answer.model_validate(line))
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            raise ValueError(f":{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise ValueError(f":{number}: {first_validation_error(error)}") from None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(f":{number}: {type(error).__name__}: {error}") from None
     return answers

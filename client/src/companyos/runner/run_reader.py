@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from companyos.contract import EpisodeRecord
+from companyos.errors import first_validation_error
 from companyos.signed_evidence import SIGNATURE, BrokenEvidenceError, check_canonical
 
 RUN = "run.json"
@@ -95,9 +96,7 @@ def read_audit_lines(folder: Path) -> Iterator[RecordLine]:
             try:
                 yield RecordLine(number, EpisodeRecord.model_validate_json(line))
             except ValidationError as error:
-                first = error.errors(include_input=False, include_url=False)[0]
-                place = ".".join(map(str, first["loc"]))
-                yield RecordLine(number, None, f"{place}: {first['msg']}" if place else first["msg"])
+                yield RecordLine(number, None, first_validation_error(error))
 
 
 def evidence_path(record: EpisodeRecord) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from companyos.contract import EpisodeRecord
+from companyos.errors import first_validation_error
 from companyos.rescorers import InvalidEvidenceError
 from companyos.viewer.document import ColumnChange, EpisodeDocument, EpisodeFacts, RowChange, Step, StepKind
 from companyos.viewer.explanation import with_explanation
@@ -146,7 +147,7 @@ def episode_document(
             faults=[*faults, *trajectory.faults],
         )
     except ValidationError as error:
-        raise InvalidEvidenceError(_first_error(error)) from error
+        raise InvalidEvidenceError(first_validation_error(error)) from error
     return with_explanation(document)
 
 
@@ -216,9 +217,4 @@ def _validate(kind: TypeAdapter[Any], stored: Mapping[str, Any], part: str) -> A
     try:
         return kind.validate_python(stored.get(part, {}))
     except ValidationError as error:
-        raise InvalidEvidenceError(f"{part}.{_first_error(error)}") from error
-
-
-def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_input=False, include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InvalidEvidenceError(f"{part}.{first_validation_error(error)}") from error

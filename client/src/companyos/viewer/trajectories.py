@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from companyos.errors import first_validation_error
+
 _MAX_FAULTS = 50
 """Maximum number of reported invalid lines; the rest are counted."""
 
@@ -74,9 +76,8 @@ def _parse_line(text: bytes) -> TrajectoryLine:
         raise ValueError("not a JSON object")
     try:
         return TrajectoryLine.model_validate(line_object)
-    except ValidationError as validation_error:
-        first = validation_error.errors(include_input=False, include_url=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except ValidationError as error:
+        raise ValueError(first_validation_error(error)) from None
 
 
 def _reject_constant(name: str) -> NoReturn:
