@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -19,10 +20,9 @@ from companyos.cli.terminal import ERR, FAILED, INTERRUPTED, USAGE_ERROR, fail, 
 from companyos.extras import install_command
 
 if TYPE_CHECKING:
-    from companyos.contract import TaskInfo
+    from companyos.contract import EpisodeRecord, TaskInfo
     from companyos.runner import EpisodePlan, PlayedEpisode
     from companyos.runner.batch import PolicyFactory
-    from companyos.runner.limits import RunLimits
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,39 @@ class EarlyStop:
         fail(self.reason, self.code)
 
 
+class RunLimitReachedError(Exception):
+    """Raised when a limit of a run is reached; the text names the limit."""
+
+
+class RunLimits:
+    """Adds up the cost, tokens and time of a run, and checks its limits; None means unlimited.
+
+    The cost is in the currency of the models' token prices, and the seconds are those since the creation of this
+    object: episodes of an earlier call do not count.
+    """
+
+    def __init__(self, *, cost: float | None, tokens: int | None, seconds: float | None) -> None:
+        self._max_cost, self._max_tokens, self._max_seconds = cost, tokens, seconds
+        self._began = monotonic()
+        self._cost, self._tokens = 0.0, 0
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Add an episode."""
+        if record.usage is not None:
+            self._cost += record.usage.cost or 0.0
+            self._tokens += record.usage.prompt_tokens + record.usage.completion_tokens
+
+    def check(self) -> None:
+        """Raise RunLimitReachedError if a limit is reached."""
+        seconds = monotonic() - self._began
+        if self._max_cost is not None and self._cost >= self._max_cost:
+            raise RunLimitReachedError(f"the run has cost {self._cost:,.2f} of at most {self._max_cost:,.2f}")
+        if self._max_tokens is not None and self._tokens >= self._max_tokens:
+            raise RunLimitReachedError(f"the run has used {self._tokens:,} of at most {self._max_tokens:,} tokens")
+        if self._max_seconds is not None and seconds >= self._max_seconds:
+            raise RunLimitReachedError(f"the run has taken {seconds:,.0f} of at most {self._max_seconds:,.0f} seconds")
+
+
 def _print_started(cpus: int) -> None:
     ERR.print(f"no Ray cluster is running: started one on this machine with {pluralize(cpus, 'CPU')} for this run")
 
@@ -184,9 +217,7 @@ def play_with_progress(
 
     from companyos.policies import PolicyUnavailableError, load_policy
     from companyos.runner import play_all
-    from companyos.runner.limits import RunLimitReachedError, RunLimits, RunMeter
 
-    meter = RunMeter(limits or RunLimits())
     played: list[PlayedEpisode] = []
     columns = (
         TextColumn("{task.description}"),
@@ -203,9 +234,10 @@ def play_with_progress(
             played.append(episode)
             successes = sum(each.record.success for each in played)
             progress.update(bar, advance=1, successes=successes, description=f"Playing {episode.plan.policy}")
-            meter.add(episode.record)
-            if len(played) < len(plans):
-                meter.check()
+            if limits is not None:
+                limits.add(episode.record)
+                if len(played) < len(plans):
+                    limits.check()
 
         make_policy = make_policy or load_policy
         try:

@@ -23,6 +23,7 @@ from companyos.cli.connection import (
 from companyos.cli.eval_runs import (
     EarlyStop,
     RayCluster,
+    RunLimits,
     SeedPlans,
     check_cluster,
     play_with_progress,
@@ -192,8 +193,6 @@ def evaluate(
     an endpoint failed in an episode, if a policy raised an exception in all of
     its episodes, or if the run stopped early.
     """
-    from companyos.runner.limits import RunLimits
-
     policy, imported = _find_policies(policy or [])
     overrides = parse_overrides(override)
     _check_tasks(
