@@ -14,7 +14,6 @@ from companyos.cli.terminal import ERR, USAGE_ERROR, fail
 
 if TYPE_CHECKING:
     from companyos.client import CompanyOSEnv
-    from companyos.contract import CompanyOSState
     from companyos.trainer import Trainer
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -169,7 +168,7 @@ async def resolve_episode_id(trainer: Trainer, requested: str | None) -> str:
         return requested
     episodes = await trainer.episodes()
     live = [episode for episode in episodes if not episode.done]
-    ids = [_episode_id(episode) for episode in live or episodes]
+    ids = [str(episode.episode_id) for episode in live or episodes]
     if len(ids) == 1:
         return ids[0]
     if not ids:
@@ -195,10 +194,6 @@ async def resolve_snapshot_id(trainer: Trainer, requested: str) -> str:
             USAGE_ERROR,
         )
     return matches[0]
-
-
-def _episode_id(episode: CompanyOSState) -> str:
-    return str(episode.episode_id)
 
 
 def check_seeds(first: int, count: int) -> None:

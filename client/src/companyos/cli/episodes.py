@@ -107,7 +107,7 @@ def diff(
     with report_errors():
         episode_diff = connect_to(url, token).ask(read)
     if as_json:
-        print_json(episode_diff.model_dump(mode="json"))
+        print_json(episode_diff)
     else:
         _print_diff(episode_diff)
 

@@ -65,7 +65,7 @@ class HumanPolicy:
     def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
         """Take a step from the player's thread. Raises the errors of the runner's call."""
         assert self._call is not None, "the episode has not started"
-        return asyncio.run_coroutine_threadsafe(self._call_tool(self._call, tool, arguments), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._call(tool, arguments), self._loop).result()
 
     def state(self) -> CompanyOSState:
         """Return the current state, including steps taken in the browser. Raises EnvironmentFailureError."""
@@ -79,9 +79,6 @@ class HumanPolicy:
     def stop(self, failure: BaseException | None = None) -> None:
         """End the session from the player's thread; `failure` is the error that ended it."""
         self._loop.call_soon_threadsafe(self._resolve, failure)
-
-    async def _call_tool(self, call: Call, tool: str, arguments: dict[str, Any]) -> StepView:
-        return await call(tool, arguments)
 
     async def _fetch_state(self) -> CompanyOSState:
         state: CompanyOSState = await self._env.state()

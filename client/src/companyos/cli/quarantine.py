@@ -55,7 +55,7 @@ def list_items(as_json: JsonOption = False, url: RunningUrlOption = DEFAULT_URL,
     with report_errors():
         items = connect_to(url, token).ask(lambda trainer: trainer.quarantine())
     if as_json:
-        print_json([item.model_dump(mode="json") for item in items])
+        print_json(items)
     elif items:
         _print_items(items)
     else:
@@ -70,7 +70,7 @@ def show(
     with report_errors():
         quarantined = connect_to(url, token).ask(lambda trainer: _find_item(trainer, item))
     if as_json:
-        print_json(quarantined.model_dump(mode="json"))
+        print_json(quarantined)
         return
     table = plain_table(show_header=False)
     for name, value in _facts(quarantined):

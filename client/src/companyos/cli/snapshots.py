@@ -87,7 +87,7 @@ async def _delete(trainer: Trainer, snapshot_id: str) -> str:
 
 def _print_snapshot(info: SnapshotInfo, *, as_json: bool) -> None:
     if as_json:
-        print_json(info.model_dump(mode="json"))
+        print_json(info)
         return
     typer.echo(info.id)
     ERR.print(
@@ -99,7 +99,7 @@ def _print_snapshot(info: SnapshotInfo, *, as_json: bool) -> None:
 
 def _print_list(listed: list[SnapshotInfo], *, of: str | None, as_json: bool) -> None:
     if as_json:
-        print_json([info.model_dump(mode="json") for info in listed])
+        print_json(listed)
         return
     if not listed:
         OUT.print(f"[dim]no snapshots{f' of {sanitize(of)}' if of else ''}[/]")
@@ -191,7 +191,7 @@ def fork(
     with report_errors():
         forks = connect_to(url, token).ask(lambda trainer: _fork(trainer, snapshot, count))
     if as_json:
-        print_json([each.model_dump(mode="json") for each in forks])
+        print_json(forks)
         return
     table = plain_table()
     table.add_column("episode", style="bold cyan", overflow="fold")

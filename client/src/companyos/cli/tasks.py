@@ -24,8 +24,6 @@ from companyos.cli.connection import (
 from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, pluralize, print_json, report_errors, sanitize
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from companyos.contract import CompanyOSResetObservation, ScenarioInfo, SplitInfo, TaskInfo
     from companyos.trainer import Trainer
 
@@ -136,7 +134,7 @@ def _show_all(server: Server, *, as_json: bool) -> None:
 
     scenarios, splits = server.ask(read)
     if as_json:
-        print_json({"scenarios": _dump_models(scenarios), "splits": _dump_models(splits)})
+        print_json({"scenarios": scenarios, "splits": splits})
         return
     table = plain_table()
     table.add_column("scenario", style="bold cyan", no_wrap=True)
@@ -262,7 +260,7 @@ def _show_task(server: Server, task_id: str, *, as_json: bool) -> None:
 
     task = server.ask(read)
     if as_json:
-        print_json(task.model_dump(mode="json"))
+        print_json(task)
         return
     structure = ", a structure only in this split" if task.held_out else ""
     OUT.print(f"[bold]{task.id}[/] [dim]{task.split}: {task.scenario}, {task.difficulty}{structure}[/]\n")
@@ -289,8 +287,3 @@ def _show_briefs(server: Server, scenario: str, seeds: range, chaos: int, as_jso
             f"{first.steps_left} steps[/]"
         )
         OUT.print(Padding(sanitize(first.brief), (0, 0, 1, 2)))
-
-
-def _dump_models(models: list[ScenarioInfo] | list[SplitInfo]) -> list[dict[str, object]]:
-    listed: list[BaseModel] = list(models)
-    return [model.model_dump(mode="json") for model in listed]

@@ -103,8 +103,8 @@ def format_time(moment: datetime | None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as JSON; it may contain models."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, default=lambda model: model.model_dump(mode="json")))
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:

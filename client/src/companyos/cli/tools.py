@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from companyos.cli.connection import Server, TokenOption, UrlOption, connect_or_start
-from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, report_errors, sanitize
+from companyos.cli.terminal import OUT, USAGE_ERROR, fail, plain_table, print_json, report_errors, sanitize
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
@@ -42,7 +42,7 @@ def tools(
             hint = f"did you mean {close[0]}?" if close else "`companyos tools` lists the tools"
             fail(f"unknown tool {name!r}; {hint}", USAGE_ERROR)
     if as_json:
-        typer.echo(json.dumps([tool.model_dump() for tool in specs], indent=2, ensure_ascii=False))
+        print_json(specs)
     elif name is not None:
         print_tool(specs[0])
     else:
