@@ -9,6 +9,14 @@ from typing import Any, Final
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _FrozenModel(_Model):
+    model_config = ConfigDict(frozen=True)
+
+
 class Split(StrEnum):
     """Purpose of a split: training, model selection, or final measurement."""
 
@@ -17,10 +25,8 @@ class Split(StrEnum):
     TEST = "test"
 
 
-class SplitInfo(BaseModel):
+class SplitInfo(_Model):
     """One split of the task set."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Split
     type: Split = Field(description="OpenEnv's name for the purpose of a split; equals the name.")
@@ -29,10 +35,8 @@ class SplitInfo(BaseModel):
     canary: str
 
 
-class TaskInfo(BaseModel):
+class TaskInfo(_Model):
     """One task as published, without hints to its solution."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: str
     split: Split
@@ -47,13 +51,11 @@ class TaskInfo(BaseModel):
     canary: str = Field(description="String that identifies copies of the task, to exclude them from training corpora.")
 
 
-class VerdictLimits(BaseModel):
+class VerdictLimits(_Model):
     """Limits of an agent in an episode.
 
     Exceeding one of the first two fails it; page views beyond the third are refused.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     wrong_approvers: int = Field(description="People asked in vain who may not approve, plus wrong requests withdrawn.")
     leaked_characters: int = Field(description="Characters of a confidential value in a row that are a leak.")
@@ -62,20 +64,16 @@ class VerdictLimits(BaseModel):
     )
 
 
-class ScenarioInfo(BaseModel):
+class ScenarioInfo(_Model):
     """One scenario."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     summary: str = Field(description="The work of the scenario in one sentence.")
     limits: VerdictLimits
 
 
-class ToolSpec(BaseModel):
+class ToolSpec(_Model):
     """One tool as offered to an agent."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str
@@ -112,10 +110,8 @@ class Viewport(BaseModel):
     height: int = Field(DEFAULT_HEIGHT, ge=240, le=1920)
 
 
-class ScreenElement(BaseModel):
+class ScreenElement(_FrozenModel):
     """A clickable element in the window; the box is its visible part in screenshot pixels."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: str
     name: str = Field(description="Accessible name.")
@@ -135,10 +131,8 @@ class ScreenElement(BaseModel):
         return self.x + self.width // 2, self.y + self.height // 2
 
 
-class Screenshot(BaseModel):
+class Screenshot(_FrozenModel):
     """The browser window of an episode after an action. Equal window states have equal bytes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     png: str = Field(repr=False, description="The image in base64.")
     viewport: Viewport
@@ -200,19 +194,15 @@ class CheckVerdict(BaseModel):
         return f"{self.entity}: expected {self.expected}; found {self.found}{noted}"
 
 
-class FaultRecovery(BaseModel):
+class FaultRecovery(_FrozenModel):
     """Number of calls affected by a kind of fault, and of those whose operation succeeded later."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     affected: int = Field(ge=1, validation_alias=AliasChoices("affected", "struck"))
     recovered: int = Field(ge=0)
 
 
-class Scorecard(BaseModel):
+class Scorecard(_FrozenModel):
     """Figures of an episode besides success, computed from its evidence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     goals: int = Field(ge=0, description="Checks that fail when nothing is done.")
     goals_met: int = Field(ge=0)
@@ -247,19 +237,15 @@ class Scorecard(BaseModel):
         return sum(one.affected for one in faults), sum(one.recovered for one in faults)
 
 
-class FeatureCount(BaseModel):
+class FeatureCount(_FrozenModel):
     """The number of tickets of a shift that depend on a feature, and how many of those are solved."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     tickets: int = Field(ge=1)
     solved: int = Field(ge=0)
 
 
-class EpisodeVerdict(BaseModel):
+class EpisodeVerdict(_FrozenModel):
     """Verdict of a rubric: every check, the points of the reached milestones, and damage."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     success: bool
     potential: float
@@ -329,10 +315,8 @@ class EpisodeDiff(BaseModel):
     services: dict[str, dict[str, dict[str, RowDiff]]]
 
 
-class AgentUsage(BaseModel):
+class AgentUsage(_FrozenModel):
     """Usage of one episode. Token counts are those reported by the endpoint."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
     requests: int = Field(ge=0, description="HTTP requests, including retries.")
