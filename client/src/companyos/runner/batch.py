@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +48,12 @@ async def play_all(
     settings = {name: _settings_of(policy) for name, policy in policies.items()}
     folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
     async with Trainer(base_url, headers=bearer(token)) as trainer:
-        batch = _Batch(
-            base_url,
-            plans,
-            trainer,
-            token=token,
-            folder=folder,
-            on_played=on_played,
-            make_policy=make_policy,
-            episode_time_s=episode_time_s,
-        )
+        kept = folder.kept if folder is not None else {}
+        remaining = iter([plan for plan in plans if plan not in kept])
+        batch = _Batch(base_url, token, trainer, folder, on_played, make_policy, episode_time_s, remaining)
         try:
-            batch.report_kept()
+            for plan, record in kept.items():
+                batch.report(PlayedEpisode(plan=plan, record=record))
             workers = (batch.work() for _ in range(min(parallel, len(plans))))
             results = await asyncio.gather(*workers, return_exceptions=True)
         finally:
@@ -79,34 +73,17 @@ def _settings_of(policy: Policy) -> Mapping[str, Any]:
     return {} if policy.name in policy_names() else {"class": f"{kind.__module__}:{kind.__qualname__}"}
 
 
+@dataclass(repr=False)
 class _Batch:
-    def __init__(
-        self,
-        base_url: str,
-        plans: Sequence[EpisodePlan],
-        trainer: Trainer,
-        *,
-        token: str | None,
-        folder: RunFolder | None,
-        on_played: EpisodeObserver | None,
-        make_policy: PolicyFactory,
-        episode_time_s: float | None,
-    ) -> None:
-        self.played: dict[EpisodePlan, PlayedEpisode] = {}
-        self._base_url = base_url
-        self._make_policy = make_policy
-        self._trainer = trainer
-        self._token = token
-        self._folder = folder
-        self._on_played = on_played
-        self._episode_time_s = episode_time_s
-        self._kept = folder.kept if folder is not None else {}
-        self._remaining = iter([plan for plan in plans if plan not in self._kept])
-
-    def report_kept(self) -> None:
-        """Report the episodes that were played in an earlier part of the run."""
-        for plan, record in self._kept.items():
-            self._report(PlayedEpisode(plan=plan, record=record))
+    base_url: str
+    token: str | None
+    trainer: Trainer
+    folder: RunFolder | None
+    on_played: EpisodeObserver | None
+    make_policy: PolicyFactory
+    episode_time_s: float | None
+    remaining: Iterator[EpisodePlan]
+    played: dict[EpisodePlan, PlayedEpisode] = field(default_factory=dict)
 
     async def work(self) -> None:
         """Play plans until none is left; a broken session is replaced.
@@ -116,30 +93,31 @@ class _Batch:
         try:
             await self._work()
         except BaseException:
-            self._remaining = iter(())
+            self.remaining = iter(())
             raise
 
     async def _work(self) -> None:
         from companyos.client import CompanyOSEnv  # lazy: servers import this package without playing episodes
 
-        while (plan := next(self._remaining, None)) is not None:
-            async with CompanyOSEnv(base_url=self._base_url, token=self._token) as env:
+        while (plan := next(self.remaining, None)) is not None:
+            async with CompanyOSEnv(base_url=self.base_url, token=self.token) as env:
                 while plan is not None:
-                    policy = self._make_policy(plan.policy)
-                    played = await play_episode(env, plan, policy, time_limit_s=self._episode_time_s)
+                    policy = self.make_policy(plan.policy)
+                    played = await play_episode(env, plan, policy, time_limit_s=self.episode_time_s)
                     await self._keep(played)
-                    plan = None if played.episode_id is None else next(self._remaining, None)
+                    plan = None if played.episode_id is None else next(self.remaining, None)
 
     async def _keep(self, played: PlayedEpisode) -> None:
-        if self._folder is not None:
-            played, evidence = await attach_evidence(self._trainer, played)
-            self._folder.add(played, evidence)
-        self._report(played)
+        if self.folder is not None:
+            played, evidence = await attach_evidence(self.trainer, played)
+            self.folder.add(played, evidence)
+        self.report(played)
 
-    def _report(self, played: PlayedEpisode) -> None:
+    def report(self, played: PlayedEpisode) -> None:
+        """Keep an episode, played now or in an earlier part of the run."""
         self.played[played.plan] = played
-        if self._on_played is not None:
-            self._on_played(played)
+        if self.on_played is not None:
+            self.on_played(played)
 
 
 async def attach_evidence(trainer: Trainer, played: PlayedEpisode) -> tuple[PlayedEpisode, dict[str, Any] | None]:
