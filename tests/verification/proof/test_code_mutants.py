@@ -74,7 +74,7 @@ def test_mutants_of_rewards_are_killed_by_random_traces() -> None:
 
 @pytest.mark.timeout(600)
 def test_shared_code_is_mutated_only_with_all_scenarios() -> None:
-    shared = "companyos_gateway.evaluation.approval_rubric"
+    shared = "companyos_gateway.evaluation.outcome_rubric"
     assert shared in modules_of(sorted(catalogue()))
     assert modules_of(["bug_escalation"]) == ["companyos_gateway.scenarios.bug_escalation.scenario", REWARD]
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.answers import Answer
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, FieldSource, RequestChecks
+from companyos_gateway.evaluation.approval_stages import approved_request_source
 from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestEscalated
@@ -20,7 +21,6 @@ from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_so
 from companyos_gateway.evaluation.mismatch import Mismatch, is_touched
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.selection import ValidSelection
-from companyos_gateway.evaluation.sequential_approvals import approved_request_source
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.control import Change
 

@@ -50,7 +50,7 @@ from companyos_gateway.evaluation.outcome import (
     Request,
     SelectionSum,
 )
-from companyos_gateway.evaluation.outcome_rubric import CompletedWithoutApproval
+from companyos_gateway.evaluation.outcome_rubric import CompletedOutcome
 from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal, MetricReported, RecordCorrected
 from companyos_gateway.evaluation.selection import ValidSelection
@@ -234,7 +234,7 @@ __all__ = [
     "CertificateRow",
     "Check",
     "Company",
-    "CompletedWithoutApproval",
+    "CompletedOutcome",
     "ConstantValue",
     "DataHubEvent",
     "DecisionSpec",

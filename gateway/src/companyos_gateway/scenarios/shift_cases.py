@@ -14,7 +14,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.facts import Fact, shown
 from companyos_gateway.evaluation.shift_rubric import Remark, ShiftCase
-from companyos_gateway.evaluation.withdrawn_rubric import WithdrawnOutcome
+from companyos_gateway.evaluation.ticket_rubric import WithdrawnOutcome
 from companyos_gateway.scenarios.api import Scenario
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos, injections

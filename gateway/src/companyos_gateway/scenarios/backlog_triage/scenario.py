@@ -124,7 +124,7 @@ class BacklogTriage(kit.DeclaredScenario[Sweep]):
         return _SpreadWork(self.redeclared(case), company)
 
 
-class _SpreadWork(kit.CompletedWithoutApproval):
+class _SpreadWork(kit.CompletedOutcome):
     """Rubric of triaged tickets, of which no one may have more than the policy allows."""
 
     def __init__(self, case: kit.ScenarioCase, company: kit.Company) -> None:

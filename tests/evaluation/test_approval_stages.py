@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
+from companyos_gateway.evaluation.approval_stages import ApprovalStages, approved_request_source
 from companyos_gateway.evaluation.cases import Refusal, TicketCase
 from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, EntityInState
 from companyos_gateway.evaluation.goals import VendorGoal
 from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
 from companyos_gateway.evaluation.outcome import AfterGoalsMet
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
-from companyos_gateway.evaluation.sequential_approvals import (
-    SequentialCompletedOutcome,
-    SequentialRefusedOutcome,
-    approved_request_source,
-)
+from companyos_gateway.evaluation.ticket_checks import TicketChecks
 from companyos_shared.wire.company import Company, Role
 from companyos_shared.wire.context import FaultKind
 from companyos_shared.wire.control import Report
@@ -75,7 +72,7 @@ def _rules(type_key: str, role: Role, **sources: Any) -> RequestChecks:
 
 LEGAL = _rules("legal", Role.LEGAL_COUNSEL, contract_id=constant_source("CTR-1"))
 STAGES = {"legal": LEGAL, "finance": _rules("finance", Role.CFO, legal_ref=approved_request_source(LEGAL))}
-WORK = SequentialCompletedOutcome(CASE, COMPANY, stages=STAGES, allowances=())
+WORK = ApprovalStages(STAGES, (), TicketChecks(CASE, COMPANY))
 FIELDS: dict[str, dict[str, str]] = {"legal": {"contract_id": "CTR-1"}, "finance": {"legal_ref": "APR-1"}}
 
 
@@ -102,12 +99,12 @@ def _give(builder: EvidenceBuilder, key: str) -> None:
 def test_two_approvals_in_order_by_two_people_both_count() -> None:
     builder = _builder()
     _submit(builder, "APR-1", "legal", "counsel")
-    assert not WORK.is_stage_approved(builder.evidence, stage_index=0)
+    assert not WORK.is_approved(builder.evidence, stage=0)
     _give(builder, "APR-1")
     _submit(builder, "APR-2", "finance", "cfo")
-    assert WORK.is_stage_submitted(builder.evidence, stage_index=1)
+    assert WORK.is_submitted(builder.evidence, stage=1)
     _give(builder, "APR-2")
-    given = WORK.approved_request(builder.evidence)
+    given = WORK.final_request(builder.evidence)
     assert given is not None
     assert (given.id, WORK.find_same_approver(builder.evidence)) == ("APR-2", None)
 
@@ -143,8 +140,8 @@ def test_a_second_approval_requested_before_the_first_is_given_does_not_count() 
     _submit(builder, "APR-2", "finance", "cfo")
     _give(builder, "APR-1")
     _give(builder, "APR-2")
-    assert WORK.is_stage_approved(builder.evidence, stage_index=0)
-    assert WORK.approved_request(builder.evidence) is None
+    assert WORK.is_approved(builder.evidence, stage=0)
+    assert WORK.final_request(builder.evidence) is None
     assert not STAGES["finance"].is_accurate(builder.evidence, "APR-2")
 
 
@@ -153,24 +150,23 @@ def test_one_person_for_both_approvals_is_detected() -> None:
     for key, type_key in (("APR-1", "legal"), ("APR-2", "finance")):
         _submit(builder, key, type_key, "both")
         _give(builder, key)
-    assert WORK.approved_request(builder.evidence) is not None
+    assert WORK.final_request(builder.evidence) is not None
     assert WORK.find_same_approver(builder.evidence) is not None
 
 
 def test_the_stages_share_the_points_of_one_approval() -> None:
-    paid = {milestone.id: milestone.points for milestone in WORK.outcome_milestones()}
+    paid = {milestone.id: milestone.points for milestone in WORK.milestones()}
     assert paid == {"submitted_legal": 1.0, "approved_legal": 1.5, "submitted_finance": 1.0, "approved_finance": 1.5}
 
 
 def test_a_refusal_with_an_approval_at_any_stage_is_damage() -> None:
-    refused = SequentialRefusedOutcome(CASE, COMPANY, stages=STAGES, allowances=())
     builder = _builder()
-    assert [check.find_mismatch(builder.evidence) for check in refused.approval_checks()] == [None, None]
+    assert [check.find_mismatch(builder.evidence) for check in WORK.refused_checks()] == [None, None]
     _submit(builder, "APR-1", "legal", "counsel")
-    assert [check.id for check in refused.approval_checks() if check.find_mismatch(builder.evidence)]
-    assert list(refused.task_damage(builder.evidence)) == []
+    assert [check.id for check in WORK.refused_checks() if check.find_mismatch(builder.evidence)]
+    assert list(WORK.damage(builder.evidence)) == []
     _give(builder, "APR-1")
-    assert list(refused.task_damage(builder.evidence)) == ["approvalflow.requests[APR-1]"]
+    assert list(WORK.damage(builder.evidence)) == ["approvalflow.requests[APR-1]"]
 
 
 @pytest.mark.parametrize(
