@@ -1,379 +1,192 @@
 """Public interface for scenario modules: `from companyos_gateway.scenarios import kit`.
 
-Scenarios of other packages import only this module. The names that it exports are stable; other modules may change.
+Scenarios of other packages import only this module. The names that it exports, by
+`import NAME as NAME`, are stable; other modules may change.
 """
 
-from companyos_gateway.chaos import Group, Kind
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS
-from companyos_gateway.evaluation import Check, Evidence, TaskRubric, row_views
-from companyos_gateway.evaluation.cases import MetricSpec, Refusal
-from companyos_gateway.evaluation.change_policy import Allowance, added_where
-from companyos_gateway.evaluation.entity_goals import (
-    CertificateOnFile,
-    DelegationRevoked,
-    EntityGoal,
-    EntityGoals,
-    EntityInState,
-    RequestCancelled,
-    RequestWithdrawn,
-)
-from companyos_gateway.evaluation.facts import (
-    Fact,
-    Moment,
-    authority_shown,
-    outsider_shown,
-    person_shown,
-    published_record_shown,
-    record_found,
-    record_shown,
-    shown,
-    ticket_status_shown,
-    vendor_status_shown,
-)
-from companyos_gateway.evaluation.goals import RecordGoal, TicketResolved, VendorGoal
-from companyos_gateway.evaluation.metric_checks import MetricChecks
-from companyos_gateway.evaluation.mismatch import Mismatch, row_path
-from companyos_gateway.evaluation.outcome import (
-    AfterGoalsMet,
-    AfterRecordUpdate,
-    AnswerRule,
-    ConstantValue,
-    EarlierApproval,
-    Escalation,
-    FieldValue,
-    IssueReported,
-    MetricTime,
-    MetricValue,
-    Outcome,
-    RecordStopped,
-    RecordSum,
-    Request,
-    SelectionSum,
-)
-from companyos_gateway.evaluation.outcome_rubric import CompletedOutcome
-from companyos_gateway.evaluation.part_resolved import PartResolved
-from companyos_gateway.evaluation.record_corrections import IssueReportGoal, MetricReported, RecordCorrected
-from companyos_gateway.evaluation.selection import ValidSelection
-from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
-from companyos_gateway.evaluation.ticket_rubric import TicketRubric
-from companyos_gateway.scenarios.blocks.approvers import (
-    ApproverChain,
-    DecisionSpec,
-    add_approver_chain,
-    affected_people,
-    field_spec,
-    leads_and_finance,
-    members_without_role,
-    replace_approval_type,
-)
-from companyos_gateway.scenarios.blocks.build_context import BuildContext
-from companyos_gateway.scenarios.blocks.chaos_draws import DECISION_KINDS, METRIC_KINDS, buildable_kinds
-from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, Thresholds
-from companyos_gateway.scenarios.blocks.documents import (
-    APPROVAL_SUBJECTS,
-    ApprovalSubject,
-    add_document,
-    reassign_grants,
-    schedule_inspection,
-)
-from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots
-from companyos_gateway.scenarios.blocks.metrics import (
-    ERROR_UNIT,
-    PIPELINE_ERRORS,
-    LookalikeMetric,
-    MetricPlan,
-    MetricSources,
-    MetricTopic,
-    add_task_metric,
-    choose_sources,
-    draw_other_value,
-    draw_stale_value,
-    fail_refreshes,
-    lookalike_metric,
-)
+from companyos_gateway.chaos import Group as Group
+from companyos_gateway.chaos import Kind as Kind
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS as OPT_IN_KINDS
+from companyos_gateway.evaluation import Check as Check
+from companyos_gateway.evaluation import Evidence as Evidence
+from companyos_gateway.evaluation import TaskRubric as TaskRubric
+from companyos_gateway.evaluation import row_views as row_views
+from companyos_gateway.evaluation.cases import MetricSpec as MetricSpec
+from companyos_gateway.evaluation.cases import Refusal as Refusal
+from companyos_gateway.evaluation.change_policy import Allowance as Allowance
+from companyos_gateway.evaluation.change_policy import added_where as added_where
+from companyos_gateway.evaluation.entity_goals import CertificateOnFile as CertificateOnFile
+from companyos_gateway.evaluation.entity_goals import DelegationRevoked as DelegationRevoked
+from companyos_gateway.evaluation.entity_goals import EntityGoal as EntityGoal
+from companyos_gateway.evaluation.entity_goals import EntityGoals as EntityGoals
+from companyos_gateway.evaluation.entity_goals import EntityInState as EntityInState
+from companyos_gateway.evaluation.entity_goals import RequestCancelled as RequestCancelled
+from companyos_gateway.evaluation.entity_goals import RequestWithdrawn as RequestWithdrawn
+from companyos_gateway.evaluation.facts import Fact as Fact
+from companyos_gateway.evaluation.facts import Moment as Moment
+from companyos_gateway.evaluation.facts import authority_shown as authority_shown
+from companyos_gateway.evaluation.facts import outsider_shown as outsider_shown
+from companyos_gateway.evaluation.facts import person_shown as person_shown
+from companyos_gateway.evaluation.facts import published_record_shown as published_record_shown
+from companyos_gateway.evaluation.facts import record_found as record_found
+from companyos_gateway.evaluation.facts import record_shown as record_shown
+from companyos_gateway.evaluation.facts import shown as shown
+from companyos_gateway.evaluation.facts import ticket_status_shown as ticket_status_shown
+from companyos_gateway.evaluation.facts import vendor_status_shown as vendor_status_shown
+from companyos_gateway.evaluation.goals import RecordGoal as RecordGoal
+from companyos_gateway.evaluation.goals import TicketResolved as TicketResolved
+from companyos_gateway.evaluation.goals import VendorGoal as VendorGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks as MetricChecks
+from companyos_gateway.evaluation.mismatch import Mismatch as Mismatch
+from companyos_gateway.evaluation.mismatch import row_path as row_path
+from companyos_gateway.evaluation.outcome import AfterGoalsMet as AfterGoalsMet
+from companyos_gateway.evaluation.outcome import AfterRecordUpdate as AfterRecordUpdate
+from companyos_gateway.evaluation.outcome import AnswerRule as AnswerRule
+from companyos_gateway.evaluation.outcome import ConstantValue as ConstantValue
+from companyos_gateway.evaluation.outcome import EarlierApproval as EarlierApproval
+from companyos_gateway.evaluation.outcome import Escalation as Escalation
+from companyos_gateway.evaluation.outcome import FieldValue as FieldValue
+from companyos_gateway.evaluation.outcome import IssueReported as IssueReported
+from companyos_gateway.evaluation.outcome import MetricTime as MetricTime
+from companyos_gateway.evaluation.outcome import MetricValue as MetricValue
+from companyos_gateway.evaluation.outcome import Outcome as Outcome
+from companyos_gateway.evaluation.outcome import RecordStopped as RecordStopped
+from companyos_gateway.evaluation.outcome import RecordSum as RecordSum
+from companyos_gateway.evaluation.outcome import Request as Request
+from companyos_gateway.evaluation.outcome import SelectionSum as SelectionSum
+from companyos_gateway.evaluation.outcome_rubric import CompletedOutcome as CompletedOutcome
+from companyos_gateway.evaluation.part_resolved import PartResolved as PartResolved
+from companyos_gateway.evaluation.record_corrections import IssueReportGoal as IssueReportGoal
+from companyos_gateway.evaluation.record_corrections import MetricReported as MetricReported
+from companyos_gateway.evaluation.record_corrections import RecordCorrected as RecordCorrected
+from companyos_gateway.evaluation.selection import ValidSelection as ValidSelection
+from companyos_gateway.evaluation.ticket_goals import TicketGoal as TicketGoal
+from companyos_gateway.evaluation.ticket_goals import TicketLinked as TicketLinked
+from companyos_gateway.evaluation.ticket_rubric import TicketRubric as TicketRubric
+from companyos_gateway.scenarios.blocks.approvers import ApproverChain as ApproverChain
+from companyos_gateway.scenarios.blocks.approvers import DecisionSpec as DecisionSpec
+from companyos_gateway.scenarios.blocks.approvers import add_approver_chain as add_approver_chain
+from companyos_gateway.scenarios.blocks.approvers import affected_people as affected_people
+from companyos_gateway.scenarios.blocks.approvers import field_spec as field_spec
+from companyos_gateway.scenarios.blocks.approvers import leads_and_finance as leads_and_finance
+from companyos_gateway.scenarios.blocks.approvers import members_without_role as members_without_role
+from companyos_gateway.scenarios.blocks.approvers import replace_approval_type as replace_approval_type
+from companyos_gateway.scenarios.blocks.build_context import BuildContext as BuildContext
+from companyos_gateway.scenarios.blocks.chaos_draws import DECISION_KINDS as DECISION_KINDS
+from companyos_gateway.scenarios.blocks.chaos_draws import METRIC_KINDS as METRIC_KINDS
+from companyos_gateway.scenarios.blocks.chaos_draws import buildable_kinds as buildable_kinds
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario as DeclaredScenario
+from companyos_gateway.scenarios.blocks.declared_scenario import Thresholds as Thresholds
+from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS as APPROVAL_SUBJECTS
+from companyos_gateway.scenarios.blocks.documents import ApprovalSubject as ApprovalSubject
+from companyos_gateway.scenarios.blocks.documents import add_document as add_document
+from companyos_gateway.scenarios.blocks.documents import reassign_grants as reassign_grants
+from companyos_gateway.scenarios.blocks.documents import schedule_inspection as schedule_inspection
+from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots as recent_key_slots
+from companyos_gateway.scenarios.blocks.metrics import ERROR_UNIT as ERROR_UNIT
+from companyos_gateway.scenarios.blocks.metrics import PIPELINE_ERRORS as PIPELINE_ERRORS
+from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric as LookalikeMetric
+from companyos_gateway.scenarios.blocks.metrics import MetricPlan as MetricPlan
+from companyos_gateway.scenarios.blocks.metrics import MetricSources as MetricSources
+from companyos_gateway.scenarios.blocks.metrics import MetricTopic as MetricTopic
+from companyos_gateway.scenarios.blocks.metrics import add_task_metric as add_task_metric
+from companyos_gateway.scenarios.blocks.metrics import choose_sources as choose_sources
+from companyos_gateway.scenarios.blocks.metrics import draw_other_value as draw_other_value
+from companyos_gateway.scenarios.blocks.metrics import draw_stale_value as draw_stale_value
+from companyos_gateway.scenarios.blocks.metrics import fail_refreshes as fail_refreshes
+from companyos_gateway.scenarios.blocks.metrics import lookalike_metric as lookalike_metric
 from companyos_gateway.scenarios.blocks.pending_requests import (
-    PENDING_EXPIRES_AFTER_MINUTES,
-    PendingRequest,
-    add_escalation_approvers,
-    add_request,
-    file_request,
-    remove_pending_requests,
+    PENDING_EXPIRES_AFTER_MINUTES as PENDING_EXPIRES_AFTER_MINUTES,
 )
-from companyos_gateway.scenarios.blocks.policy_versions import (
-    PRIORITIES,
-    Figures,
-    draw_other_priority,
-    limit_step,
-    priority_clauses,
-    priority_limits,
-    priority_of_amount,
-    rate_figures,
-)
-from companyos_gateway.scenarios.blocks.task import (
-    BegunTask,
-    ScenarioCase,
-    Solution,
-    policy_refs,
-    refusal_for,
-    request_fields,
-)
-from companyos_gateway.scenarios.blocks.texts import load_texts
-from companyos_gateway.scenarios.blocks.ticket import (
-    WAIT_DAYS,
-    WAIT_MINUTES,
-    TaskTicket,
-    available_assignees,
-    draw_reporter,
-    set_agent,
-)
-from companyos_gateway.scenarios.blocks.tools import (
-    APPROVAL_READ_TOOLS,
-    APPROVAL_TOOLS,
-    COMMON_TOOLS,
-    METRIC_TOOLS,
-    PEOPLE_TOOLS,
-    POLICY_TOOLS,
-    RECORD_TOOLS,
-    TICKET_TOOLS,
-    USUAL_DISTRACTORS,
-    USUAL_TOOLS,
-)
-from companyos_gateway.world.approvals import (
-    EXPIRES_AFTER_MINUTES,
-    add_delegation,
-    number_requests,
-    remove_requests,
-)
-from companyos_gateway.world.backlog import add_comment, add_history, add_later_comment
-from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import (
-    closing_time,
-    days_from,
-    draw_office_moments,
-    draw_office_time,
-    is_working_day,
-    working_days_from,
-)
-from companyos_gateway.world.metrics import draw_metric
-from companyos_gateway.world.people import EXECUTIVE, FINANCE, VENDOR_OPERATIONS
-from companyos_gateway.world.pools import pool
-from companyos_gateway.world.records import CURRENCY, draw_contract, rounded_amount
-from companyos_gateway.world.seed_documents.approvalflow import (
-    AcceptedValue,
-    ApprovalTypeRow,
-    DelegationRow,
-    RequestRow,
-    RequestStatus,
-    ThresholdRow,
-)
-from companyos_gateway.world.seed_documents.datahub import (
-    BankChangeRow,
-    CertificateRow,
-    DataHubEvent,
-    MetricValueRow,
-    PolicyRow,
-    RecordRow,
-    RefreshPlanRow,
-    RiskTier,
-    SourceRow,
-    VendorRow,
-    VendorStatus,
-)
-from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, Status, TicketDeskEvent, TicketRow
-from companyos_gateway.world.vendors import (
-    CERTIFICATE_DAYS,
-    categories_of,
-    draw_certificates,
-    draw_iban,
-    draw_namesake,
-    draw_vendor,
-)
-from companyos_shared.streams import Stream
-from companyos_shared.wire.company import AbsenceKind, Company, Person, Role
-
-__all__ = [
-    "APPROVAL_READ_TOOLS",
-    "APPROVAL_SUBJECTS",
-    "APPROVAL_TOOLS",
-    "CERTIFICATE_DAYS",
-    "COMMON_TOOLS",
-    "CURRENCY",
-    "DECISION_KINDS",
-    "ERROR_UNIT",
-    "EXECUTIVE",
-    "EXPIRES_AFTER_MINUTES",
-    "FINANCE",
-    "METRIC_KINDS",
-    "METRIC_TOOLS",
-    "OPT_IN_KINDS",
-    "PENDING_EXPIRES_AFTER_MINUTES",
-    "PEOPLE_TOOLS",
-    "PIPELINE_ERRORS",
-    "POLICY_TOOLS",
-    "PRIORITIES",
-    "RECORD_TOOLS",
-    "TICKET_TOOLS",
-    "USUAL_DISTRACTORS",
-    "USUAL_TOOLS",
-    "VENDOR_OPERATIONS",
-    "WAIT_DAYS",
-    "WAIT_MINUTES",
-    "AbsenceKind",
-    "AcceptedValue",
-    "AfterGoalsMet",
-    "AfterRecordUpdate",
-    "Allowance",
-    "AnswerRule",
-    "ApprovalSubject",
-    "ApprovalTypeRow",
-    "ApproverChain",
-    "BankChangeRow",
-    "BegunTask",
-    "BuildContext",
-    "CertificateOnFile",
-    "CertificateRow",
-    "Check",
-    "Company",
-    "CompletedOutcome",
-    "ConstantValue",
-    "DataHubEvent",
-    "DecisionSpec",
-    "DeclaredScenario",
-    "DelegationRevoked",
-    "DelegationRow",
-    "EarlierApproval",
-    "EntityGoal",
-    "EntityGoals",
-    "EntityInState",
-    "Escalation",
-    "Evidence",
-    "Fact",
-    "FieldValue",
-    "Figures",
-    "Group",
-    "IssueReportGoal",
-    "IssueReported",
-    "KeySlot",
-    "Kind",
-    "LinkRow",
-    "LookalikeMetric",
-    "MetricChecks",
-    "MetricPlan",
-    "MetricReported",
-    "MetricSources",
-    "MetricSpec",
-    "MetricTime",
-    "MetricTopic",
-    "MetricValue",
-    "MetricValueRow",
-    "Mismatch",
-    "Moment",
-    "Outcome",
-    "PartResolved",
-    "PendingRequest",
-    "Person",
-    "PolicyRow",
-    "Priority",
-    "RecordCorrected",
-    "RecordGoal",
-    "RecordRow",
-    "RecordStopped",
-    "RecordSum",
-    "RefreshPlanRow",
-    "Refusal",
-    "Request",
-    "RequestCancelled",
-    "RequestRow",
-    "RequestStatus",
-    "RequestWithdrawn",
-    "RiskTier",
-    "Role",
-    "ScenarioCase",
-    "SelectionSum",
-    "Solution",
-    "SourceRow",
-    "Status",
-    "Stream",
-    "TaskRubric",
-    "TaskTicket",
-    "ThresholdRow",
-    "Thresholds",
-    "TicketDeskEvent",
-    "TicketGoal",
-    "TicketLinked",
-    "TicketResolved",
-    "TicketRow",
-    "TicketRubric",
-    "ValidSelection",
-    "VendorGoal",
-    "VendorRow",
-    "VendorStatus",
-    "WorldBuilder",
-    "add_approver_chain",
-    "add_comment",
-    "add_delegation",
-    "add_document",
-    "add_escalation_approvers",
-    "add_history",
-    "add_later_comment",
-    "add_request",
-    "add_task_metric",
-    "added_where",
-    "affected_people",
-    "authority_shown",
-    "available_assignees",
-    "buildable_kinds",
-    "categories_of",
-    "choose_sources",
-    "closing_time",
-    "days_from",
-    "draw_certificates",
-    "draw_contract",
-    "draw_iban",
-    "draw_metric",
-    "draw_namesake",
-    "draw_office_moments",
-    "draw_office_time",
-    "draw_other_priority",
-    "draw_other_value",
-    "draw_reporter",
-    "draw_stale_value",
-    "draw_vendor",
-    "fail_refreshes",
-    "field_spec",
-    "file_request",
-    "is_working_day",
-    "leads_and_finance",
-    "limit_step",
-    "load_texts",
-    "lookalike_metric",
-    "members_without_role",
-    "number_requests",
-    "outsider_shown",
-    "person_shown",
-    "policy_refs",
-    "pool",
-    "priority_clauses",
-    "priority_limits",
-    "priority_of_amount",
-    "published_record_shown",
-    "rate_figures",
-    "reassign_grants",
-    "recent_key_slots",
-    "record_found",
-    "record_shown",
-    "refusal_for",
-    "remove_pending_requests",
-    "remove_requests",
-    "replace_approval_type",
-    "request_fields",
-    "rounded_amount",
-    "row_path",
-    "row_views",
-    "schedule_inspection",
-    "set_agent",
-    "shown",
-    "ticket_status_shown",
-    "vendor_status_shown",
-    "working_days_from",
-]
+from companyos_gateway.scenarios.blocks.pending_requests import PendingRequest as PendingRequest
+from companyos_gateway.scenarios.blocks.pending_requests import add_escalation_approvers as add_escalation_approvers
+from companyos_gateway.scenarios.blocks.pending_requests import add_request as add_request
+from companyos_gateway.scenarios.blocks.pending_requests import file_request as file_request
+from companyos_gateway.scenarios.blocks.pending_requests import remove_pending_requests as remove_pending_requests
+from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES as PRIORITIES
+from companyos_gateway.scenarios.blocks.policy_versions import Figures as Figures
+from companyos_gateway.scenarios.blocks.policy_versions import draw_other_priority as draw_other_priority
+from companyos_gateway.scenarios.blocks.policy_versions import limit_step as limit_step
+from companyos_gateway.scenarios.blocks.policy_versions import priority_clauses as priority_clauses
+from companyos_gateway.scenarios.blocks.policy_versions import priority_limits as priority_limits
+from companyos_gateway.scenarios.blocks.policy_versions import priority_of_amount as priority_of_amount
+from companyos_gateway.scenarios.blocks.policy_versions import rate_figures as rate_figures
+from companyos_gateway.scenarios.blocks.task import BegunTask as BegunTask
+from companyos_gateway.scenarios.blocks.task import ScenarioCase as ScenarioCase
+from companyos_gateway.scenarios.blocks.task import Solution as Solution
+from companyos_gateway.scenarios.blocks.task import policy_refs as policy_refs
+from companyos_gateway.scenarios.blocks.task import refusal_for as refusal_for
+from companyos_gateway.scenarios.blocks.task import request_fields as request_fields
+from companyos_gateway.scenarios.blocks.texts import load_texts as load_texts
+from companyos_gateway.scenarios.blocks.ticket import WAIT_DAYS as WAIT_DAYS
+from companyos_gateway.scenarios.blocks.ticket import WAIT_MINUTES as WAIT_MINUTES
+from companyos_gateway.scenarios.blocks.ticket import TaskTicket as TaskTicket
+from companyos_gateway.scenarios.blocks.ticket import available_assignees as available_assignees
+from companyos_gateway.scenarios.blocks.ticket import draw_reporter as draw_reporter
+from companyos_gateway.scenarios.blocks.ticket import set_agent as set_agent
+from companyos_gateway.scenarios.blocks.tools import APPROVAL_READ_TOOLS as APPROVAL_READ_TOOLS
+from companyos_gateway.scenarios.blocks.tools import APPROVAL_TOOLS as APPROVAL_TOOLS
+from companyos_gateway.scenarios.blocks.tools import COMMON_TOOLS as COMMON_TOOLS
+from companyos_gateway.scenarios.blocks.tools import METRIC_TOOLS as METRIC_TOOLS
+from companyos_gateway.scenarios.blocks.tools import PEOPLE_TOOLS as PEOPLE_TOOLS
+from companyos_gateway.scenarios.blocks.tools import POLICY_TOOLS as POLICY_TOOLS
+from companyos_gateway.scenarios.blocks.tools import RECORD_TOOLS as RECORD_TOOLS
+from companyos_gateway.scenarios.blocks.tools import TICKET_TOOLS as TICKET_TOOLS
+from companyos_gateway.scenarios.blocks.tools import USUAL_DISTRACTORS as USUAL_DISTRACTORS
+from companyos_gateway.scenarios.blocks.tools import USUAL_TOOLS as USUAL_TOOLS
+from companyos_gateway.world.approvals import EXPIRES_AFTER_MINUTES as EXPIRES_AFTER_MINUTES
+from companyos_gateway.world.approvals import add_delegation as add_delegation
+from companyos_gateway.world.approvals import number_requests as number_requests
+from companyos_gateway.world.approvals import remove_requests as remove_requests
+from companyos_gateway.world.backlog import add_comment as add_comment
+from companyos_gateway.world.backlog import add_history as add_history
+from companyos_gateway.world.backlog import add_later_comment as add_later_comment
+from companyos_gateway.world.builder import KeySlot as KeySlot
+from companyos_gateway.world.builder import WorldBuilder as WorldBuilder
+from companyos_gateway.world.calendar import closing_time as closing_time
+from companyos_gateway.world.calendar import days_from as days_from
+from companyos_gateway.world.calendar import draw_office_moments as draw_office_moments
+from companyos_gateway.world.calendar import draw_office_time as draw_office_time
+from companyos_gateway.world.calendar import is_working_day as is_working_day
+from companyos_gateway.world.calendar import working_days_from as working_days_from
+from companyos_gateway.world.metrics import draw_metric as draw_metric
+from companyos_gateway.world.people import EXECUTIVE as EXECUTIVE
+from companyos_gateway.world.people import FINANCE as FINANCE
+from companyos_gateway.world.people import VENDOR_OPERATIONS as VENDOR_OPERATIONS
+from companyos_gateway.world.pools import pool as pool
+from companyos_gateway.world.records import CURRENCY as CURRENCY
+from companyos_gateway.world.records import draw_contract as draw_contract
+from companyos_gateway.world.records import rounded_amount as rounded_amount
+from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue as AcceptedValue
+from companyos_gateway.world.seed_documents.approvalflow import ApprovalTypeRow as ApprovalTypeRow
+from companyos_gateway.world.seed_documents.approvalflow import DelegationRow as DelegationRow
+from companyos_gateway.world.seed_documents.approvalflow import RequestRow as RequestRow
+from companyos_gateway.world.seed_documents.approvalflow import RequestStatus as RequestStatus
+from companyos_gateway.world.seed_documents.approvalflow import ThresholdRow as ThresholdRow
+from companyos_gateway.world.seed_documents.datahub import BankChangeRow as BankChangeRow
+from companyos_gateway.world.seed_documents.datahub import CertificateRow as CertificateRow
+from companyos_gateway.world.seed_documents.datahub import DataHubEvent as DataHubEvent
+from companyos_gateway.world.seed_documents.datahub import MetricValueRow as MetricValueRow
+from companyos_gateway.world.seed_documents.datahub import PolicyRow as PolicyRow
+from companyos_gateway.world.seed_documents.datahub import RecordRow as RecordRow
+from companyos_gateway.world.seed_documents.datahub import RefreshPlanRow as RefreshPlanRow
+from companyos_gateway.world.seed_documents.datahub import RiskTier as RiskTier
+from companyos_gateway.world.seed_documents.datahub import SourceRow as SourceRow
+from companyos_gateway.world.seed_documents.datahub import VendorRow as VendorRow
+from companyos_gateway.world.seed_documents.datahub import VendorStatus as VendorStatus
+from companyos_gateway.world.seed_documents.ticketdesk import LinkRow as LinkRow
+from companyos_gateway.world.seed_documents.ticketdesk import Priority as Priority
+from companyos_gateway.world.seed_documents.ticketdesk import Status as Status
+from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent as TicketDeskEvent
+from companyos_gateway.world.seed_documents.ticketdesk import TicketRow as TicketRow
+from companyos_gateway.world.vendors import CERTIFICATE_DAYS as CERTIFICATE_DAYS
+from companyos_gateway.world.vendors import categories_of as categories_of
+from companyos_gateway.world.vendors import draw_certificates as draw_certificates
+from companyos_gateway.world.vendors import draw_iban as draw_iban
+from companyos_gateway.world.vendors import draw_namesake as draw_namesake
+from companyos_gateway.world.vendors import draw_vendor as draw_vendor
+from companyos_shared.streams import Stream as Stream
+from companyos_shared.wire.company import AbsenceKind as AbsenceKind
+from companyos_shared.wire.company import Company as Company
+from companyos_shared.wire.company import Person as Person
+from companyos_shared.wire.company import Role as Role
