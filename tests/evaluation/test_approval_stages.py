@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
-from companyos_gateway.evaluation.approval_stages import ApprovalStages, approved_request_source
+from companyos_gateway.evaluation.approval_stages import ApprovalStages
 from companyos_gateway.evaluation.cases import Refusal, TicketCase
 from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, EntityInState
 from companyos_gateway.evaluation.goals import VendorGoal
-from companyos_gateway.evaluation.metric_checks import constant_source, sum_source
-from companyos_gateway.evaluation.outcome import AfterGoalsMet
+from companyos_gateway.evaluation.outcome import AfterGoalsMet, ConstantValue, EarlierApproval, RecordSum
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.ticket_checks import TicketChecks
 from companyos_shared.wire.company import Company, Role
@@ -70,8 +69,11 @@ def _rules(type_key: str, role: Role, **sources: Any) -> RequestChecks:
     )
 
 
-LEGAL = _rules("legal", Role.LEGAL_COUNSEL, contract_id=constant_source("CTR-1"))
-STAGES = {"legal": LEGAL, "finance": _rules("finance", Role.CFO, legal_ref=approved_request_source(LEGAL))}
+LEGAL = _rules("legal", Role.LEGAL_COUNSEL, contract_id=ConstantValue("CTR-1").source({}))
+STAGES = {
+    "legal": LEGAL,
+    "finance": _rules("finance", Role.CFO, legal_ref=EarlierApproval("legal").source({"legal": LEGAL})),
+}
 WORK = ApprovalStages(STAGES, (), TicketChecks(CASE, COMPANY))
 FIELDS: dict[str, dict[str, str]] = {"legal": {"contract_id": "CTR-1"}, "finance": {"legal_ref": "APR-1"}}
 
@@ -192,7 +194,7 @@ def test_a_vendor_is_changed_once_it_is_approved_and_due(
 def test_a_total_is_known_once_every_record_is_in_its_state() -> None:
     first, second = {"state": "accepted", "fields": {"quantity": 4}}, {"state": "recorded", "fields": {"quantity": 3}}
     builder = EvidenceBuilder(datahub={"records": {"GR-1": first, "GR-2": second}})
-    total = sum_source(["GR-1", "GR-2"], "quantity", state="accepted")
+    total = RecordSum(("GR-1", "GR-2"), "quantity", "accepted").source({})
     assert total(builder.evidence, 0) is None
     builder.put_by_clock(HUB, "records", "GR-2", state="accepted")
     assert (total(builder.evidence, 0), total(builder.evidence, 1)) == (None, 7)

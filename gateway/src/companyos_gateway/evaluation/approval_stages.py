@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.evaluation.approval_requests import FieldSource, RequestChecks
+from companyos_gateway.evaluation.approval_requests import RequestChecks
 from companyos_gateway.evaluation.change_policy import Allowance, request_allowances
 from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.evidence import Evidence
@@ -211,13 +211,3 @@ class ApprovalStages:
 
 def _submission(evidence: Evidence, request_id: str) -> Change:
     return evidence.row_changes(row_views.APPROVALFLOW, "requests", request_id)[0]
-
-
-def approved_request_source(rules: RequestChecks) -> FieldSource:
-    """Return the id of the approved request of an earlier stage, as the system of record of a field."""
-
-    def approved_id(evidence: Evidence, step: int) -> str | None:
-        requests = rules.requests(evidence)
-        return next((request.id for request in requests if evidence.was_approved(request.id, step)), None)
-
-    return approved_id

@@ -9,7 +9,6 @@ from datetime import date
 from typing import Any
 
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.change_policy import Allowance, changed_keys
 from companyos_gateway.evaluation.evidence import Evidence, is_equivalent
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
@@ -177,28 +176,3 @@ class TicketResolved(Goal):
         """Return the allowance for the status; with `by_colleague` it allows no change by the agent."""
         keys = [] if self.by_colleague else [self.key]
         return Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), frozenset({"status"}))
-
-
-def source_once_record_holds(
-    record_id: str, expected: Mapping[str, Any], allowed_value: str | int | bool
-) -> FieldSource:
-    """Return the source of a value that is valid once the record has the expected fields; before, no value matches."""
-
-    def value(evidence: Evidence, step: int) -> Any:
-        row = evidence.row(row_views.DATAHUB, "records", record_id, step)
-        held: Mapping[str, Any] = {} if row is None else row["fields"]
-        return (
-            allowed_value if all(is_equivalent(held.get(name), one) for name, one in expected.items()) else _UNMATCHABLE
-        )
-
-    return value
-
-
-class _Unmatchable:
-    """Sentinel that equals no value."""
-
-    def __str__(self) -> str:
-        return "no value before the record is corrected"
-
-
-_UNMATCHABLE = _Unmatchable()

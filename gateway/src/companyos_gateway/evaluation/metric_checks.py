@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from companyos_gateway.evaluation import row_views
-from companyos_gateway.evaluation.approval_requests import FieldSource
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import LAST_STEP, Fact, FailedRefreshes, Moment
@@ -27,12 +26,6 @@ class MetricChecks:
         """Return the metric's value as of a step, in the unit of the task."""
         metric = evidence.metric_at(self.spec.metric_id, step)
         return None if metric is None else metric.value / self.spec.per_unit
-
-    def timestamp_source(self) -> FieldSource:
-        """Return the metric's timestamp as the system of record of a field."""
-        return lambda evidence, step: (
-            None if (metric := evidence.metric_at(self.spec.metric_id, step)) is None else metric.as_of
-        )
 
     def is_refreshed(self, evidence: Evidence) -> bool:
         """Return whether a refresh that the agent started has updated the metric."""
@@ -111,19 +104,3 @@ class MetricChecks:
     def row_path(self) -> str:
         """Path of the metric."""
         return row_path(row_views.DATAHUB, "metrics", self.spec.metric_id)
-
-
-def constant_source(value: str | int | float | bool) -> FieldSource:
-    """Return the system of record of a field with a constant value."""
-    return lambda _evidence, _step: value
-
-
-def sum_source(record_ids: Collection[str], name: str, *, state: str) -> FieldSource:
-    """Return the sum of a field over records as a system of record; None until all of them are in the state."""
-
-    def total(evidence: Evidence, step: int) -> int | float | None:
-        rows = [evidence.row(row_views.DATAHUB, "records", record_id, step) for record_id in record_ids]
-        values = [row["fields"][name] for row in rows if row is not None and row["state"] == state]
-        return sum(values) if len(values) == len(rows) else None
-
-    return total

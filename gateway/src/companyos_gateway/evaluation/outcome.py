@@ -10,14 +10,13 @@ from typing import Any, Protocol
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.answers import Answer
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, FieldSource, RequestChecks
-from companyos_gateway.evaluation.approval_stages import approved_request_source
 from companyos_gateway.evaluation.cases import MetricSpec, TicketCase
 from companyos_gateway.evaluation.change_policy import Allowance
 from companyos_gateway.evaluation.entity_goals import EntityGoals, RequestEscalated
-from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.evidence import Evidence, is_equivalent
 from companyos_gateway.evaluation.facts import Fact
-from companyos_gateway.evaluation.goals import Goal, RecordGoal, source_once_record_holds
-from companyos_gateway.evaluation.metric_checks import MetricChecks, constant_source, sum_source
+from companyos_gateway.evaluation.goals import Goal, RecordGoal
+from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.mismatch import Mismatch, is_touched
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
 from companyos_gateway.evaluation.selection import ValidSelection
@@ -28,6 +27,16 @@ Scalar = str | int | float | bool
 
 AnswerRule = Callable[[Sequence[float]], Answer]
 """Function that computes an answer from the values of the outcome's metrics, in the unit of the task."""
+
+
+class _Unmatchable:
+    """Sentinel that equals no value."""
+
+    def __str__(self) -> str:
+        return "no value before the record is corrected"
+
+
+_UNMATCHABLE = _Unmatchable()
 
 
 class FieldValue(Protocol):
@@ -51,7 +60,7 @@ class ConstantValue:
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return a source of the constant value."""
-        return constant_source(self.submitted)
+        return lambda _evidence, _step: self.submitted
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,8 @@ class MetricTime:
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return a source of the metric's timestamp."""
-        return MetricChecks(self.metric).timestamp_source()
+        metric_id = self.metric.metric_id
+        return lambda evidence, step: None if (metric := evidence.metric_at(metric_id, step)) is None else metric.as_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +100,14 @@ class AfterRecordUpdate:
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return a source of the value, valid from the step at which the record contains the fields."""
-        return source_once_record_holds(self.record_id, self.fields, allowed_value=self.value)
+
+        def value(evidence: Evidence, step: int) -> Any:
+            row = evidence.row(row_views.DATAHUB, "records", self.record_id, step)
+            held: Mapping[str, Any] = {} if row is None else row["fields"]
+            is_updated = all(is_equivalent(held.get(name), one) for name, one in self.fields.items())
+            return self.value if is_updated else _UNMATCHABLE
+
+        return value
 
 
 @dataclass(frozen=True)
@@ -115,7 +132,13 @@ class RecordSum:
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return a source of the sum, valid from the step at which all records are in the state."""
-        return sum_source(self.record_ids, self.field, state=self.state)
+
+        def total(evidence: Evidence, step: int) -> int | float | None:
+            rows = [evidence.row(row_views.DATAHUB, "records", record_id, step) for record_id in self.record_ids]
+            values = [row["fields"][self.field] for row in rows if row is not None and row["state"] == self.state]
+            return sum(values) if len(values) == len(rows) else None
+
+        return total
 
 
 @dataclass(frozen=True)
@@ -142,7 +165,13 @@ class EarlierApproval:
 
     def source(self, earlier: Mapping[str, RequestChecks]) -> FieldSource:
         """Return a source of the id of the approved request."""
-        return approved_request_source(earlier[self.type_key])
+        rules = earlier[self.type_key]
+
+        def approved_id(evidence: Evidence, step: int) -> str | None:
+            requests = rules.requests(evidence)
+            return next((request.id for request in requests if evidence.was_approved(request.id, step)), None)
+
+        return approved_id
 
 
 @dataclass(frozen=True, kw_only=True)
