@@ -79,7 +79,7 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 from companyos_gateway.scenarios.blocks.declared_scenario import Thresholds as Thresholds
 from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS as APPROVAL_SUBJECTS
 from companyos_gateway.scenarios.blocks.documents import ApprovalSubject as ApprovalSubject
-from companyos_gateway.scenarios.blocks.documents import add_document as add_document
+from companyos_gateway.scenarios.blocks.documents import file_paper as file_paper
 from companyos_gateway.scenarios.blocks.documents import reassign_grants as reassign_grants
 from companyos_gateway.scenarios.blocks.documents import schedule_inspection as schedule_inspection
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots as recent_key_slots
@@ -98,11 +98,9 @@ from companyos_gateway.scenarios.blocks.metrics import lookalike_metric as looka
 from companyos_gateway.scenarios.blocks.pending_requests import (
     PENDING_EXPIRES_AFTER_MINUTES as PENDING_EXPIRES_AFTER_MINUTES,
 )
-from companyos_gateway.scenarios.blocks.pending_requests import PendingRequest as PendingRequest
 from companyos_gateway.scenarios.blocks.pending_requests import add_escalation_approvers as add_escalation_approvers
 from companyos_gateway.scenarios.blocks.pending_requests import add_request as add_request
 from companyos_gateway.scenarios.blocks.pending_requests import file_request as file_request
-from companyos_gateway.scenarios.blocks.pending_requests import remove_pending_requests as remove_pending_requests
 from companyos_gateway.scenarios.blocks.policy_versions import PRIORITIES as PRIORITIES
 from companyos_gateway.scenarios.blocks.policy_versions import Figures as Figures
 from companyos_gateway.scenarios.blocks.policy_versions import draw_other_priority as draw_other_priority

@@ -231,15 +231,15 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
 
     def _add_documents(self, build: kit.BuildContext, facts: Audit) -> str | None:
         """Add a legal hold and an audit report; return the ID of the one that is a ground for refusal, if any."""
-        world, stream, words, type_key = build.world, build.stream, self.texts()["papers"], facts.audited.type_key
+        stream, words, type_key = build.stream, self.texts()["papers"], facts.audited.type_key
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
         harmless = stream.choice((("published", "expense_report"), ("archived", type_key)))
         state, held_type = ("published", type_key) if is_held else harmless
-        fields = {"document_type": "legal_hold", "approval_type": held_type}
-        hold = kit.add_document(world, stream, title=words["hold"], state=state, fields=fields)
+        fields = {"approval_type": held_type}
+        hold = kit.file_paper(build, "legal_hold", words["hold"], fields, state=state)
         first_day = facts.first_day if is_done else kit.working_days_from(facts.first_day, -stream.integer(3, 20))
-        fields = {"document_type": "audit_report", "approval_type": type_key, "first_day": first_day.isoformat()}
-        report = kit.add_document(world, stream, title=words["report"], state="published", fields=fields)
+        fields = {"approval_type": type_key, "first_day": first_day.isoformat()}
+        report = kit.file_paper(build, "audit_report", words["report"], fields)
         return hold.id if is_held else report.id if is_done else None
 
     def _file(

@@ -69,19 +69,23 @@ class BuildContext:
         day: date,
         fields: dict[str, Any],
         owner_id: str | None = None,
+        team_id: str | None = None,
         vendor_id: str | None = None,
         amount_cents: int | None = None,
         starts_on: date | None = None,
         ends_on: date | None = None,
     ) -> RecordRow:
-        """Add a record that the owner, or else a random employee, filed on that day, and return it."""
+        """Add a record that was filed on that day, and return it.
+
+        Without an owner, it was filed by a random employee of a team, or of the company.
+        """
         filed_at = min(draw_office_time(self.stream, day), self.world.started_at - MIN_AGE)
         record = RecordRow(
             id=self.world.ids.take(PREFIXES[kind]),
             kind=kind,
             title=title,
             state=state,
-            owner_id=owner_id or self.stream.choice(self.world.staff.active()).id,
+            owner_id=owner_id or self.stream.choice(self.world.staff.active(team_id)).id,
             vendor_id=vendor_id,
             amount_cents=amount_cents,
             currency=None if amount_cents is None else CURRENCY,

@@ -9,36 +9,24 @@ from typing import Any
 
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.world.backlog import add_later_comment
-from companyos_gateway.world.builder import WorldBuilder
-from companyos_gateway.world.calendar import draw_office_time, working_days_from
-from companyos_gateway.world.records import CURRENCY
 from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordRow
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
-from companyos_shared.streams import Stream
 
 
-def add_document(
-    world: WorldBuilder, stream: Stream, *, title: str, state: str, fields: Mapping[str, Any], team_id: str = "legal"
+def file_paper(
+    build: BuildContext,
+    document_type: str,
+    title: str,
+    fields: Mapping[str, Any],
+    *,
+    state: str = "published",
+    team_id: str = "legal",
 ) -> RecordRow:
     """Add a document that a member of a team filed some days ago, and return it."""
-    filed_at = draw_office_time(stream, working_days_from(world.today, -stream.integer(2, 9)))
-    record = RecordRow(
-        id=world.ids.take("DOC"),
-        kind="document",
-        title=title,
-        state=state,
-        owner_id=stream.choice(world.staff.active(team_id)).id,
-        vendor_id=None,
-        amount_cents=None,
-        currency=None,
-        starts_on=filed_at.date(),
-        ends_on=None,
-        fields=dict(fields),
-        created_at=filed_at,
-        updated_at=filed_at,
+    day = build.working_day_ago(2, 9)
+    return build.file_document(
+        document_type, title, day=day, fields=fields, state=state, team_id=team_id, starts_on=day
     )
-    world.datahub.records.append(record)
-    return record
 
 
 def reassign_grants(build: BuildContext, person_id: str) -> None:
@@ -75,7 +63,6 @@ class ApprovalSubject:
     title: str
     topic: str
     record_kind: str
-    prefix: str
     id_field: str
     state: str
     fields: tuple[tuple[str, str | int | bool], ...]
@@ -91,7 +78,6 @@ APPROVAL_SUBJECTS = (
         title="Purchase order",
         topic="purchasing",
         record_kind="purchase_order",
-        prefix="PO",
         id_field="order_id",
         state="draft",
         fields=(("item", "as quoted"), ("quantity", 1), ("cost_center", "CC-210")),
@@ -101,7 +87,6 @@ APPROVAL_SUBJECTS = (
         title="Contract renewal",
         topic="renewals",
         record_kind="contract",
-        prefix="CTR",
         id_field="contract_id",
         state="in_review",
         fields=(("contract_type", "services"), ("notice_days", 60), ("auto_renews", False)),
@@ -109,27 +94,21 @@ APPROVAL_SUBJECTS = (
 )
 
 
-def add_subject_record(
-    world: WorldBuilder, stream: Stream, subject: ApprovalSubject, amount_cents: int, *, owner_id: str
+def file_subject_record(
+    build: BuildContext, subject: ApprovalSubject, amount_cents: int, *, owner_id: str
 ) -> RecordRow:
     """Add the record that a request is about, and return it."""
-    vendor = stream.choice(world.datahub.vendors)
-    starts_on = working_days_from(world.today, -stream.integer(25, 45))
-    filed_at = draw_office_time(stream, starts_on)
-    record = RecordRow(
-        id=world.ids.take(subject.prefix),
-        kind=subject.record_kind,
+    vendor = build.stream.choice(build.world.datahub.vendors)
+    starts_on = build.working_day_ago(25, 45)
+    return build.file_record(
+        subject.record_kind,
         title=f"{subject.title}: {vendor.name}",
         state=subject.state,
+        day=starts_on,
         owner_id=owner_id,
         vendor_id=vendor.id,
         amount_cents=amount_cents,
-        currency=CURRENCY,
         starts_on=starts_on,
         ends_on=starts_on + timedelta(days=TERM_DAYS),
         fields=dict(subject.fields),
-        created_at=filed_at,
-        updated_at=filed_at,
     )
-    world.datahub.records.append(record)
-    return record

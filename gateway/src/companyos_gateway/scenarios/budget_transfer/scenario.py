@@ -231,21 +231,19 @@ def _file_request(
     """File a request for a transfer between two lines, which waits for an answer from its requester."""
     world, stream, words = build.world, build.stream, kit.load_texts(__file__)["requests"]
     source, target = lines
-    request = kit.PendingRequest(
+    return kit.add_request(
+        build,
         type_key=TYPE_KEY,
         subject=f"{source.id}-{target.id}-{len(world.approvalflow.requests)}",
         fields={"from_line": source.id, "to_line": target.id, "amount_cents": amount_cents},
         requester_id=requester_id,
         approver_id=stream.choice(world.staff.holders(kit.Role.FINANCE_CONTROLLER)).id,
         status="info_requested",
-        ticket_ref=None,
         justification=stream.choice(words["justifications"]),
         submitted_at=kit.draw_office_time(stream, day),
         approver_reply=stream.choice(words["questions"]),
+        expires_after_minutes=kit.EXPIRES_AFTER_MINUTES,
     )
-    row = kit.add_request(world, stream, request)
-    row.expires_at = row.submitted_at + timedelta(minutes=kit.EXPIRES_AFTER_MINUTES)
-    return row
 
 
 def _draw_parts(stream: kit.Stream, facts: Transfer) -> list[int]:

@@ -208,7 +208,7 @@ def add_duties(
         if ticket.assignee_id == person_id and ticket.status not in ENDED:
             ticket.assignee_id = stream.choice([leaver.lead_id, *leaver.colleague_ids])
     tickets = _add_tickets(build, leaver, words) if leaver.variant.has_tickets else []
-    kit.remove_pending_requests(world, lambda row: person_id in (row.requester_id, row.approver_id))
+    kit.remove_requests(world, lambda row: row.status == "pending" and person_id in (row.requester_id, row.approver_id))
     holder_id = world.staff.holders(leaver.role)[0].id
     taken = {person_id, world.agent_id, *decider_ids}
     others = [one.id for one in world.staff.active() if not one.roles and one.id not in taken]

@@ -110,17 +110,15 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
 
     def _add_documents(self, build: kit.BuildContext, facts: Leaver) -> str | None:
         """Add a legal hold and an exit record; return the ID of the one that is a ground for refusal, if any."""
-        world, stream, words, person_id = build.world, build.stream, self.texts()["papers"], facts.person.id
-        others = [one.id for one in world.staff.people if one.id != person_id and not one.roles]
+        stream, words, person_id = build.stream, self.texts()["papers"], facts.person.id
+        others = [one.id for one in build.world.staff.people if one.id != person_id and not one.roles]
         is_held, is_done = facts.ground is RefusalGround.HELD, facts.ground is RefusalGround.DONE_BEFORE
         is_over = stream.chance(0.5) and not is_held
         held_id = person_id if is_held or is_over else stream.choice(others)
-        fields = {"document_type": "legal_hold", "person_id": held_id}
         state = "archived" if is_over else "published"
-        hold = kit.add_document(world, stream, title=words["hold"], state=state, fields=fields)
-        fields = {"document_type": "exit_record", "person_id": person_id}
-        state = "published" if is_done else "draft"
-        left = kit.add_document(world, stream, title=words["exit_record"], state=state, fields=fields, team_id="people")
+        hold = kit.file_paper(build, "legal_hold", words["hold"], {"person_id": held_id}, state=state)
+        fields, state = {"person_id": person_id}, "published" if is_done else "draft"
+        left = kit.file_paper(build, "exit_record", words["exit_record"], fields, state=state, team_id="people")
         return hold.id if is_held else left.id if is_done else None
 
 
