@@ -311,7 +311,7 @@ class DeclaredScenario(ABC, Generic[FactsT]):
         for metric in reversed(solution.outcome.metrics):
             affected |= affected_metric(metric, metric.key)
         plan = self._ticket_plan(build, facts, slot)
-        ticket = add_task_ticket(world, build.stream.child("ticket"), plan, priority=priority, kinds=kinds)
+        ticket = add_task_ticket(build.child("ticket"), plan, priority=priority)
         self.add_events(build.child("events"), facts, ticket)
         affected |= dict(solution.affected or {})
 

@@ -10,11 +10,12 @@ from typing import Any
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import Blocker, BlockerResolution
 from companyos_gateway.evaluation.checklist import ChecklistItem
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.scenarios.blocks.checklist import BackingIds, Checklists, resolve_checklists
 from companyos_gateway.scenarios.blocks.texts import capitalize_first
 from companyos_gateway.world.backlog import add_checklist, add_comment, add_history
 from companyos_gateway.world.builder import KeySlot, WorldBuilder
-from companyos_gateway.world.calendar import closing_time, draw_office_moments, working_days_from
+from companyos_gateway.world.calendar import closing_time, draw_office_moments
 from companyos_gateway.world.seed_documents.ticketdesk import LinkRow, Priority, Status, TicketDeskEvent, TicketRow
 from companyos_shared.streams import Stream
 
@@ -109,25 +110,22 @@ class TaskTicket:
         }
 
 
-def add_task_ticket(
-    world: WorldBuilder, stream: Stream, plan: TicketPlan, *, priority: Priority, kinds: Collection[Kind]
-) -> TaskTicket:
+def add_task_ticket(build: BuildContext, plan: TicketPlan, *, priority: Priority) -> TaskTicket:
     """Add the entry ticket, with a blocker and a duplicate if those kinds apply."""
-    due_on = working_days_from(world.today, stream.integer(*plan.due_in))
+    world, kinds = build.world, build.kinds
+    due_on = build.working_day(*plan.due_in)
     if not available_assignees(world, plan.team_id, due_on):
         world.remove_absences(next(one.id for one in world.staff.active(plan.team_id) if not one.roles))
-    ticket = _new_ticket(world, stream, plan, due_on, kinds=kinds)
+    ticket = _new_ticket(build, plan, due_on)
     ticket.priority = None if Kind.MISSING_PRIORITY in kinds else priority
-    _add_ticket(world, stream, plan, ticket)
-    duplicate = _add_duplicate(world, stream, plan, ticket) if Kind.DUPLICATE_TICKET in kinds else None
+    _add_ticket(build, plan, ticket)
+    duplicate = _add_duplicate(build, plan, ticket) if Kind.DUPLICATE_TICKET in kinds else None
     checklists = plan.words["checklists"]
     if Kind.BLOCKED_TICKET not in kinds:
         return TaskTicket(ticket, checklists, due_on, None, None, world.started_at, duplicate)
-    resolution = stream.choice(_possible_resolutions(kinds))
-    link = _add_blocker(world, stream, plan, ticket, resolution)
-    free_at = (
-        _plan_resolution(world, stream, link.from_key) if resolution is BlockerResolution.WAIT else world.started_at
-    )
+    resolution = build.stream.choice(_possible_resolutions(kinds))
+    link = _add_blocker(build, plan, ticket, resolution)
+    free_at = _plan_resolution(build, link.from_key) if resolution is BlockerResolution.WAIT else world.started_at
     return TaskTicket(ticket, checklists, due_on, link, resolution, free_at, duplicate)
 
 
@@ -163,12 +161,11 @@ def _possible_resolutions(kinds: Collection[Kind]) -> list[BlockerResolution]:
     ]
 
 
-def _new_ticket(
-    world: WorldBuilder, stream: Stream, plan: TicketPlan, due_on: date, *, kinds: Collection[Kind]
-) -> TicketRow:
-    slot = plan.slot
-    status = _first_status(stream, plan, kinds)
+def _new_ticket(build: BuildContext, plan: TicketPlan, due_on: date) -> TicketRow:
+    stream, slot = build.stream, plan.slot
+    status = _first_status(stream, plan, build.kinds)
     title, description = capitalize_first(stream.choice(plan.titles)), capitalize_first(plan.describe(stream))
+    text = f"{title} {description}"
     ticket = TicketRow(
         key=slot.key,
         type=plan.type,
@@ -177,14 +174,14 @@ def _new_ticket(
         status=status,
         priority=None,
         assignee_id=None,
-        reporter_id=plan.reporter_id or draw_reporter(world, stream, slot.created_at, f"{title} {description}"),
+        reporter_id=plan.reporter_id or draw_reporter(build.world, stream, slot.created_at, text),
         team_id=plan.team_id,
         tags=list(plan.tags),
         created_at=slot.created_at,
         updated_at=slot.created_at,
         due_at=closing_time(due_on),
     )
-    ticket.assignee_id = _assignee(world, stream, ticket, due_on, kinds)
+    ticket.assignee_id = _assignee(build, ticket, due_on)
     return ticket
 
 
@@ -194,7 +191,8 @@ def draw_reporter(world: WorldBuilder, stream: Stream, at: datetime, text: str) 
     return stream.choice([one for one in present if one.id not in text and one.name not in text]).id
 
 
-def _add_ticket(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> None:
+def _add_ticket(build: BuildContext, plan: TicketPlan, ticket: TicketRow) -> None:
+    world, stream = build.world, build.stream
     world.ticketdesk.tickets.append(ticket)
     add_history(world, stream, ticket, ticket.reporter_id)
     steps = [item["text"] for item in stream.choice(list(plan.words["checklists"].values()))]
@@ -211,9 +209,8 @@ def _first_status(stream: Stream, plan: TicketPlan, kinds: Collection[Kind]) -> 
     return "blocked" if Kind.BLOCKED_TICKET in kinds else drawn
 
 
-def _assignee(
-    world: WorldBuilder, stream: Stream, ticket: TicketRow, due_on: date, kinds: Collection[Kind]
-) -> str | None:
+def _assignee(build: BuildContext, ticket: TicketRow, due_on: date) -> str | None:
+    world, stream, kinds = build.world, build.stream, build.kinds
     usual = stream.choice(available_assignees(world, ticket.team_id, due_on))
     if Kind.MISSING_ASSIGNEE in kinds:
         return None
@@ -227,9 +224,8 @@ def _assignee(
     return leaver.id
 
 
-def _add_blocker(
-    world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow, resolution: BlockerResolution
-) -> LinkRow:
+def _add_blocker(build: BuildContext, plan: TicketPlan, ticket: TicketRow, resolution: BlockerResolution) -> LinkRow:
+    world, stream = build.world, build.stream
     entry = stream.choice([one for one in plan.words["blocker"] if one["way"] == resolution])
     team_id = entry["team"]
     slot = world.ticket_slots[team_id].pop()
@@ -238,9 +234,8 @@ def _add_blocker(
     reporter = stream.choice(world.present(slot.created_at.date(), team_id=team_id))
     if reporter.name in f"{title} {description}":
         reporter = worker
-    blocker = TicketRow(
-        key=slot.key,
-        type="task",
+    blocker = build.file_ticket(
+        slot,
         title=title,
         description=description,
         status=entry["status"],
@@ -249,11 +244,7 @@ def _add_blocker(
         reporter_id=reporter.id,
         team_id=team_id,
         tags=[],
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
     )
-    world.ticketdesk.tickets.append(blocker)
-    add_history(world, stream, blocker, worker.id)
     linked_at = max(blocker.created_at, ticket.created_at)
     [commented_at] = draw_office_moments(stream, max(linked_at, blocker.updated_at), world.last_evening)
     add_comment(world, blocker, author_id=worker.id, at=commented_at, body=entry["comment"])
@@ -269,23 +260,25 @@ def _add_blocker(
     return link
 
 
-def _plan_resolution(world: WorldBuilder, stream: Stream, key: str) -> datetime:
+def _plan_resolution(build: BuildContext, key: str) -> datetime:
     """Plan that the blocker's assignee resolves it; return the time."""
-    due_at = world.company().add_office_minutes(world.started_at, stream.integer(*WAIT_MINUTES))
+    world = build.world
+    due_at = world.company().add_office_minutes(world.started_at, build.stream.integer(*WAIT_MINUTES))
     by = next(ticket.assignee_id for ticket in world.ticketdesk.tickets if ticket.key == key)
     data = {"id": "transition-by-colleague", "ticket_key": key, "by": by, "to_status": "resolved"}
     world.ticketdesk.scheduled_events.append(TicketDeskEvent(due_at=due_at, kind="transition", data=data))
     return due_at
 
 
-def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket: TicketRow) -> TicketRow:
+def _add_duplicate(build: BuildContext, plan: TicketPlan, ticket: TicketRow) -> TicketRow:
     """Add a ticket about the same thing by another reporter, and return it."""
+    world, stream = build.world, build.stream
     slot = world.ticket_slots[plan.team_id].pop()
     title = stream.choice([title for title in map(capitalize_first, plan.titles) if title != ticket.title])
     texts = [capitalize_first(plan.fill(stream, text)) for text in plan.duplicate_texts]
     description = stream.choice([text for text in texts if text != ticket.description] or texts)
-    duplicate = TicketRow(
-        key=slot.key,
+    duplicate = build.file_ticket(
+        slot,
         type="request",
         title=title,
         description=description,
@@ -294,12 +287,8 @@ def _add_duplicate(world: WorldBuilder, stream: Stream, plan: TicketPlan, ticket
         assignee_id=None,
         reporter_id=draw_reporter(world, stream, slot.created_at, f"{title} {description} {ticket.reporter_id}"),
         team_id=plan.team_id,
-        tags=list(plan.duplicate_tags),
-        created_at=slot.created_at,
-        updated_at=slot.created_at,
+        tags=plan.duplicate_tags,
     )
-    world.ticketdesk.tickets.append(duplicate)
-    add_history(world, stream, duplicate, duplicate.reporter_id)
     body = plan.words["double"]["comment"]
     later = max(ticket.updated_at, duplicate.updated_at)
     [commented_at] = draw_office_moments(stream, later, world.last_evening)
