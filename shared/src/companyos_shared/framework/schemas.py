@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Depends, Header, Query, Request
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic_core import PydanticCustomError
 from sqlalchemy import ColumnElement, Row, Select, func, select, tuple_
 
@@ -97,6 +97,11 @@ class ResponseModel(BaseModel):
     """Base of responses; immutable, absent values are null."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+def example(**fields: JsonValue) -> ConfigDict:
+    """Return the configuration of a schema with an example for the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
 class SeedDocument(BaseModel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from companyos_approvalflow.approval_types.model import FieldType
-from companyos_shared.framework import ResponseModel
+from companyos_shared.framework import ResponseModel, example
 from companyos_shared.wire.company import Role
 
 TypeKey = Annotated[str, Path(max_length=64, examples=["vendor_onboarding"], description="Key of the approval type.")]
@@ -17,11 +17,7 @@ TypeKey = Annotated[str, Path(max_length=64, examples=["vendor_onboarding"], des
 class ApprovalTypeRow(ResponseModel):
     """An approval type in a list."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"key": "vendor_onboarding", "title": "Vendor onboarding", "policy_ref": "POL-007-v3"}
-        }
-    )
+    model_config = example(key="vendor_onboarding", title="Vendor onboarding", policy_ref="POL-007-v3")
 
     key: str
     title: str

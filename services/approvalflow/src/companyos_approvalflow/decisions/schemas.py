@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import NotBlank, RequestModel
+from companyos_shared.framework import NotBlank, RequestModel, example
 
 LONGEST_ANSWER = 2000
 LONGEST_REASON = 500
@@ -24,9 +24,7 @@ APPROVER_DESCRIPTION = (
 class Information(RequestModel):
     """An answer to the approver's question, changed fields, or both."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"answer": "The contract is CON-12.", "fields": {"has_contract": True}}},
-    )
+    model_config = example(answer="The contract is CON-12.", fields={"has_contract": True})
 
     answer: str = Field(
         "",
@@ -44,7 +42,7 @@ class Information(RequestModel):
 class Escalation(RequestModel):
     """The new approver and the reason."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"approver_id": "E-104", "reason": "Out until Friday."}})
+    model_config = example(approver_id="E-104", reason="Out until Friday.")
 
     approver_id: Id = Field(description=APPROVER_DESCRIPTION)
     reason: str = Field("", max_length=LONGEST_REASON, description="Reason for the escalation.")

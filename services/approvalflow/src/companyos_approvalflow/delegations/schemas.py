@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 from pydantic_core import PydanticCustomError
 
-from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel
+from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel, example
 
 MAX_TYPES = 20
 LARGEST_CENTS = 2**53
@@ -31,11 +31,7 @@ Timestamp = Annotated[AwareDatetime, IsoTimeText, AfterValidator(_whole_seconds)
 class NewDelegation(RequestModel):
     """A delegation to create."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {"from_id": "E-101", "to_id": "E-104", "ends_at": "2026-03-13T17:00:00Z", "limit_cents": 500000}
-        }
-    )
+    model_config = example(from_id="E-101", to_id="E-104", ends_at="2026-03-13T17:00:00Z", limit_cents=500000)
 
     from_id: PersonId = Field(description="Person whose authority is delegated; must be you.")
     to_id: PersonId = Field(description="Delegate; a current employee.")
@@ -54,20 +50,16 @@ class NewDelegation(RequestModel):
 class Delegation(ResponseModel):
     """A delegation of authority."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "id": "DEL-7",
-                "from_id": "E-101",
-                "to_id": "E-104",
-                "type_keys": ["vendor_onboarding"],
-                "limit_cents": 500000,
-                "starts_at": "2026-03-02T09:00:00Z",
-                "ends_at": "2026-03-13T17:00:00Z",
-                "revoked_at": None,
-                "created_by": "E-101",
-            }
-        }
+    model_config = example(
+        id="DEL-7",
+        from_id="E-101",
+        to_id="E-104",
+        type_keys=["vendor_onboarding"],
+        limit_cents=500000,
+        starts_at="2026-03-02T09:00:00Z",
+        ends_at="2026-03-13T17:00:00Z",
+        revoked_at=None,
+        created_by="E-101",
     )
 
     id: str

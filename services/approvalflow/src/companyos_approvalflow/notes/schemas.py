@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import RequestModel, ResponseModel
+from companyos_shared.framework import RequestModel, ResponseModel, example
 
 LONGEST_BODY = 1000
 
@@ -14,7 +14,7 @@ LONGEST_BODY = 1000
 class NewNote(RequestModel):
     """A note to write."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"body": "The certificate is renewed."}})
+    model_config = example(body="The certificate is renewed.")
 
     body: str = Field(min_length=1, max_length=LONGEST_BODY, description="Text of the note.")
 

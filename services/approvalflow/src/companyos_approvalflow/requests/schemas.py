@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from companyos_approvalflow.decisions.model import DecisionKind
 from companyos_approvalflow.decisions.schemas import APPROVER_DESCRIPTION
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, EndReason, RequestStatus
 from companyos_shared.choices import Choice
-from companyos_shared.framework import NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import NotBlank, RequestModel, ResponseModel, example
 
 LONGEST_JUSTIFICATION = 2000
 LONGEST_SUBJECT = 120
@@ -53,7 +53,7 @@ _SUBMITTED: dict[str, Any] = {
 class NewApproval(RequestModel):
     """A request to submit."""
 
-    model_config = ConfigDict(json_schema_extra={"example": _SUBMITTED})
+    model_config = example(**_SUBMITTED)
 
     type_key: Id = Field(description="Key of the approval type.")
     subject: Subject = Field(
@@ -68,9 +68,7 @@ class NewApproval(RequestModel):
 class Cancellation(RequestModel):
     """Reason of a cancellation."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"reason_code": "policy_violation", "reason_ref": "POL-007-v3"}}
-    )
+    model_config = example(reason_code="policy_violation", reason_ref="POL-007-v3")
 
     reason_code: EndReason = Field(description="Reason for the cancellation.")
     reason_ref: Id = Field(description="ID of the related policy, record or person.")
@@ -118,26 +116,22 @@ class ThreadEntry(ResponseModel):
 class Approval(ApprovalRow):
     """A request with its decisions, questions, answers and latest notes."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                **_SUBMITTED,
-                "id": "APR-1007",
-                "status": "pending",
-                "requester_id": "E-117",
-                "submitted_at": "2026-03-02T09:15:00Z",
-                "decided_at": None,
-                "expires_at": "2026-03-07T09:15:00Z",
-                "reason_code": None,
-                "reason_ref": None,
-                "version": 1,
-                "approvals_needed": 1,
-                "decisions": [],
-                "thread": [],
-                "notes": [],
-                "notes_total": 0,
-            }
-        }
+    model_config = example(
+        **_SUBMITTED,
+        id="APR-1007",
+        status="pending",
+        requester_id="E-117",
+        submitted_at="2026-03-02T09:15:00Z",
+        decided_at=None,
+        expires_at="2026-03-07T09:15:00Z",
+        reason_code=None,
+        reason_ref=None,
+        version=1,
+        approvals_needed=1,
+        decisions=[],
+        thread=[],
+        notes=[],
+        notes_total=0,
     )
 
     ticket_ref: str | None

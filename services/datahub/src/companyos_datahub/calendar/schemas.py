@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date, time
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
-from companyos_shared.framework import Page, ResponseModel
+from companyos_shared.framework import Page, ResponseModel, example
 
 ClockTime = Annotated[time, WithJsonSchema({"type": "string", "pattern": r"^\d\d:\d\d:\d\d$", "description": "UTC."})]
 
@@ -31,29 +31,23 @@ class HolidayRow(ResponseModel):
 class Calendar(Page[AbsenceRow]):
     """Office hours, holidays and one page of absences in a period."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "first_day": "2026-03-02",
-                    "last_day": "2026-03-29",
-                    "office_opens": "09:00:00",
-                    "office_closes": "17:00:00",
-                    "working_weekdays": [0, 1, 2, 3, 4],
-                    "holidays": [],
-                    "items": [
-                        {
-                            "person_id": "E-1002",
-                            "name": "Mara Lindqvist",
-                            "first_day": "2026-02-26",
-                            "last_day": "2026-03-06",
-                        }
-                    ],
-                    "total": 1,
-                    "next_cursor": None,
-                }
-            ]
-        }
+    model_config = example(
+        first_day="2026-03-02",
+        last_day="2026-03-29",
+        office_opens="09:00:00",
+        office_closes="17:00:00",
+        working_weekdays=[0, 1, 2, 3, 4],
+        holidays=[],
+        items=[
+            {
+                "person_id": "E-1002",
+                "name": "Mara Lindqvist",
+                "first_day": "2026-02-26",
+                "last_day": "2026-03-06",
+            }
+        ],
+        total=1,
+        next_cursor=None,
     )
 
     first_day: date

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import NotBlank, RequestModel, ResponseModel, example
 
 
 class IssueKind(Choice):
@@ -49,7 +49,7 @@ _SENT: JsonDict = {
 class DataIssueReport(RequestModel):
     """A data issue to report."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_SENT]})
+    model_config = example(**_SENT)
 
     subject: str = Field(
         min_length=1, max_length=64, description="ID of a metric, source, record, vendor, person or policy."
@@ -67,11 +67,7 @@ class DataIssueReport(RequestModel):
 class DataIssue(ResponseModel):
     """A reported issue."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{**_SENT, "id": "DI-4", "reported_by": "E-1001", "reported_at": "2026-03-02T09:15:00Z"}]
-        }
-    )
+    model_config = example(**_SENT, id="DI-4", reported_by="E-1001", reported_at="2026-03-02T09:15:00Z")
 
     id: str
     subject: str

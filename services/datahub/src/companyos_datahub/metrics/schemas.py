@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
-from companyos_shared.framework import ResponseModel
+from companyos_shared.framework import ResponseModel, example
 
 _ROW: JsonDict = {
     "id": "MET-1042",
@@ -29,7 +29,7 @@ _READING: JsonDict = {
 class MetricRow(ResponseModel):
     """A metric in a list."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
+    model_config = example(**_ROW)
 
     id: str
     key: str = Field(description="Measured quantity.")
@@ -41,7 +41,7 @@ class MetricRow(ResponseModel):
 class Reading(ResponseModel):
     """The value of one source."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_READING]})
+    model_config = example(**_READING)
 
     metric_id: str
     value: float
@@ -54,11 +54,7 @@ class Reading(ResponseModel):
 class Readings(ResponseModel):
     """The values of all sources for one key of one subject."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"key": "compliance_score", "subject": "VEN-207", "readings": [_READING]}],
-        }
-    )
+    model_config = example(key="compliance_score", subject="VEN-207", readings=[_READING])
 
     key: str
     subject: str
@@ -68,7 +64,7 @@ class Readings(ResponseModel):
 class EarlierValue(ResponseModel):
     """An earlier value of a metric."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"value": 85.0, "as_of": "2026-01-20T06:00:00Z"}]})
+    model_config = example(value=85.0, as_of="2026-01-20T06:00:00Z")
 
     value: float
     as_of: datetime

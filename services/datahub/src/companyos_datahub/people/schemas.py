@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from pydantic.config import JsonDict
 
-from companyos_shared.framework import ResponseModel
+from companyos_shared.framework import ResponseModel, example
 from companyos_shared.wire.company import Role
 
 _ROW: JsonDict = {"id": "E-1002", "name": "Mara Lindqvist", "title": "CFO", "team_id": "T-FIN", "is_employed": True}
@@ -26,7 +26,7 @@ class PersonRef(ResponseModel):
 class PersonRow(PersonRef):
     """A person in a list."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
+    model_config = example(**_ROW)
 
     title: str
     team_id: str
@@ -45,21 +45,15 @@ class RoleHeldAnswer(ResponseModel):
 class PersonDetail(PersonRow):
     """A person in the directory."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    **_ROW,
-                    "email": "mara.lindqvist@example.com",
-                    "team_name": "Finance",
-                    "manager_id": "E-1001",
-                    "employed_from": "2019-04-01",
-                    "employed_to": None,
-                    "out_of_office": False,
-                    "roles": [{"role": "cfo", "first_day": "2021-01-01", "last_day": None, "deputy_id": "E-1003"}],
-                }
-            ]
-        }
+    model_config = example(
+        **_ROW,
+        email="mara.lindqvist@example.com",
+        team_name="Finance",
+        manager_id="E-1001",
+        employed_from="2019-04-01",
+        employed_to=None,
+        out_of_office=False,
+        roles=[{"role": "cfo", "first_day": "2021-01-01", "last_day": None, "deputy_id": "E-1003"}],
     )
 
     email: str
@@ -84,23 +78,17 @@ class Holder(ResponseModel):
 class Approver(ResponseModel):
     """The holders of a role today; the list is empty if nobody holds it."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "role": "cfo",
-                    "holders": [
-                        {
-                            "person": {"id": "E-1002", "name": "Mara Lindqvist"},
-                            "out_of_office": True,
-                            "back_on": "2026-03-09",
-                            "deputy": {"id": "E-1003", "name": "Tomas Okafor"},
-                            "deputy_out_of_office": False,
-                        }
-                    ],
-                }
-            ]
-        }
+    model_config = example(
+        role="cfo",
+        holders=[
+            {
+                "person": {"id": "E-1002", "name": "Mara Lindqvist"},
+                "out_of_office": True,
+                "back_on": "2026-03-09",
+                "deputy": {"id": "E-1003", "name": "Tomas Okafor"},
+                "deputy_out_of_office": False,
+            }
+        ],
     )
 
     role: Role

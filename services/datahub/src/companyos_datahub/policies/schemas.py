@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from companyos_shared.framework import ResponseModel
+from companyos_shared.framework import ResponseModel, example
 
 _ROW: JsonDict = {
     "policy_id": "POL-007",
@@ -22,7 +22,7 @@ _ROW: JsonDict = {
 class PolicyRow(ResponseModel):
     """A version of a policy in a list."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ROW]})
+    model_config = example(**_ROW)
 
     policy_id: str
     version: int
@@ -35,16 +35,10 @@ class PolicyRow(ResponseModel):
 class PolicyDetail(PolicyRow):
     """A version of a policy with its text and figures."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    **_ROW,
-                    "body": "A vendor is approved by the CFO when its compliance score is at least 70 points.",
-                    "parameters": {"min_compliance_score": 70, "max_evidence_age_minutes": 1440},
-                }
-            ]
-        }
+    model_config = example(
+        **_ROW,
+        body="A vendor is approved by the CFO when its compliance score is at least 70 points.",
+        parameters={"min_compliance_score": 70, "max_evidence_age_minutes": 1440},
     )
 
     body: str

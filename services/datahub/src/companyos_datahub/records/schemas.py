@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
 from companyos_datahub.records.model import FoundKind, RecordKind
 from companyos_shared.choices import fold_choice
-from companyos_shared.framework import IsoDateText, JsonInteger, NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import IsoDateText, JsonInteger, NotBlank, RequestModel, ResponseModel, example
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ _FOUND: JsonDict = {
 class Found(ResponseModel):
     """A record or vendor in a list."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_FOUND]})
+    model_config = example(**_FOUND)
 
     id: str
     kind: FoundKind
@@ -69,18 +69,12 @@ class Found(ResponseModel):
 class RecordDetail(ResponseModel):
     """A record with all its fields."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    **_FOUND,
-                    "fields": {"item": "laptop", "quantity": 40, "unit_price_cents": 130_000},
-                    "version": 1,
-                    "created_at": "2026-02-10T08:00:00Z",
-                    "updated_at": "2026-02-10T08:00:00Z",
-                }
-            ]
-        }
+    model_config = example(
+        **_FOUND,
+        fields={"item": "laptop", "quantity": 40, "unit_price_cents": 130_000},
+        version=1,
+        created_at="2026-02-10T08:00:00Z",
+        updated_at="2026-02-10T08:00:00Z",
     )
 
     id: str
@@ -102,9 +96,7 @@ class RecordDetail(ResponseModel):
 class RecordUpdate(RequestModel):
     """The values to change; absent or null values stay unchanged."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"state": "renewed", "ends_on": "2027-03-31", "fields": {"seats": 120}}]}
-    )
+    model_config = example(state="renewed", ends_on="2027-03-31", fields={"seats": 120})
 
     title: Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None = Field(None, description="New title.")
     state: Annotated[str, Field(max_length=32)] | None = Field(None, description="A state of the record's kind.")

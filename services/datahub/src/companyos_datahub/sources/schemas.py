@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from companyos_datahub.sources.model import PipelineState
-from companyos_shared.framework import ResponseModel
+from companyos_shared.framework import ResponseModel, example
 
 
 class SourceRow(ResponseModel):
     """A source in a list."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "SRC-RISK",
-                    "name": "Risk engine",
-                    "owner_id": "E-1007",
-                    "pipeline_state": "healthy",
-                    "authoritative_for": ["compliance_score"],
-                }
-            ]
-        }
+    model_config = example(
+        id="SRC-RISK",
+        name="Risk engine",
+        owner_id="E-1007",
+        pipeline_state="healthy",
+        authoritative_for=["compliance_score"],
     )
 
     id: str
@@ -37,22 +31,16 @@ class SourceRow(ResponseModel):
 class SourceDetail(SourceRow):
     """A source with its SLA, pipeline and authority."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "SRC-RISK",
-                    "name": "Risk engine",
-                    "owner_id": "E-1007",
-                    "pipeline_state": "healthy",
-                    "freshness_sla_minutes": 1440,
-                    "refresh_minutes": 20,
-                    "authoritative_for": ["compliance_score"],
-                    "maintenance_from": None,
-                    "maintenance_to": None,
-                }
-            ]
-        }
+    model_config = example(
+        id="SRC-RISK",
+        name="Risk engine",
+        owner_id="E-1007",
+        pipeline_state="healthy",
+        freshness_sla_minutes=1440,
+        refresh_minutes=20,
+        authoritative_for=["compliance_score"],
+        maintenance_from=None,
+        maintenance_to=None,
     )
 
     freshness_sla_minutes: int = Field(description="A value older than this is stale.")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import IsoDateText, NotBlank, RequestModel, ResponseModel
+from companyos_shared.framework import IsoDateText, NotBlank, RequestModel, ResponseModel, example
 
 
 class VendorStatus(Choice):
@@ -66,36 +66,30 @@ class BankChange(ResponseModel):
 class VendorDetail(ResponseModel):
     """A vendor with its certificates and latest changes of bank details."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "VEN-207",
-                    "name": "Nordwind Logistik",
-                    "legal_name": "Nordwind Logistik GmbH",
-                    "tax_id": "DE811234567",
-                    "country": "DE",
-                    "category": "logistics",
-                    "status": "prospect",
-                    "risk_tier": "medium",
-                    "contact_name": "Jana Peters",
-                    "contact_email": "jana.peters@nordwind.example",
-                    "bank_iban": "DE44500105175407324931",
-                    "notes": "",
-                    "version": 1,
-                    "certificates": [
-                        {
-                            "id": "CRT-18",
-                            "kind": "iso27001",
-                            "issued_on": "2024-05-01",
-                            "expires_on": "2027-04-30",
-                            "is_expired": False,
-                        }
-                    ],
-                    "bank_changes": [],
-                }
-            ]
-        }
+    model_config = example(
+        id="VEN-207",
+        name="Nordwind Logistik",
+        legal_name="Nordwind Logistik GmbH",
+        tax_id="DE811234567",
+        country="DE",
+        category="logistics",
+        status="prospect",
+        risk_tier="medium",
+        contact_name="Jana Peters",
+        contact_email="jana.peters@nordwind.example",
+        bank_iban="DE44500105175407324931",
+        notes="",
+        version=1,
+        certificates=[
+            {
+                "id": "CRT-18",
+                "kind": "iso27001",
+                "issued_on": "2024-05-01",
+                "expires_on": "2027-04-30",
+                "is_expired": False,
+            }
+        ],
+        bank_changes=[],
     )
 
     id: str
@@ -126,7 +120,7 @@ class NewCertificate(RequestModel):
 class VendorUpdate(RequestModel):
     """The values to change; absent or null values stay unchanged."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "active", "risk_tier": "low"}]})
+    model_config = example(status="active", risk_tier="low")
 
     name: _Short | None = Field(None, description="Trade name.")
     category: _Short | None = Field(None, description="What the vendor supplies.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import RequestModel
+from companyos_shared.framework import RequestModel, example
 
 
 class Assignment(RequestModel):
     """Assignee of a ticket."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"assignee_id": "p-ilse"}]})
+    model_config = example(assignee_id="p-ilse")
 
     assignee_id: str = Field(max_length=64, description="ID of the person.")

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
 
 
 class ChecklistItemView(ResponseModel):
     """An item of a ticket's checklist."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"id": "item-7", "text": "Order the part", "done_at": None, "done_by": None}],
-        }
-    )
+    model_config = example(id="item-7", text="Order the part", done_at=None, done_by=None)
 
     id: str
     text: str
@@ -27,18 +23,8 @@ class ChecklistItemView(ResponseModel):
 class CompletedItem(ChecklistItemView):
     """A completed item, with the version of its ticket after the change."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "item-7",
-                    "text": "Order the part",
-                    "done_at": "2026-03-02T09:15:00Z",
-                    "done_by": "p-ilse",
-                    "ticket_version": 5,
-                }
-            ],
-        }
+    model_config = example(
+        id="item-7", text="Order the part", done_at="2026-03-02T09:15:00Z", done_by="p-ilse", ticket_version=5
     )
 
     ticket_version: int = Field(description="The ticket's new version.")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
 
 COMMENT_CHARS = 2000
 _BODY = (
@@ -17,7 +17,7 @@ _BODY = (
 class NewComment(RequestModel):
     """A comment to add."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"body": "The part arrives on Thursday."}]})
+    model_config = example(body="The part arrives on Thursday.")
 
     body: str = Field(min_length=1, max_length=COMMENT_CHARS, description=_BODY)
 
@@ -25,17 +25,8 @@ class NewComment(RequestModel):
 class CommentView(ResponseModel):
     """A comment on a ticket."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "comment-31",
-                    "author_id": "p-omar",
-                    "created_at": "2026-03-02T09:15:00Z",
-                    "body": "The part arrives on Thursday.",
-                }
-            ]
-        }
+    model_config = example(
+        id="comment-31", author_id="p-omar", created_at="2026-03-02T09:15:00Z", body="The part arrives on Thursday."
     )
 
     id: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
 from companyos_ticketdesk.links.model import LinkKind, Relation
 from companyos_ticketdesk.tickets.model import Status
 
@@ -16,7 +16,7 @@ JUSTIFICATION_CHARS = 1000
 class NewLink(RequestModel):
     """Relation of the ticket in the path to another ticket."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"kind": "blocks", "to_key": "OPS-1043"}]})
+    model_config = example(kind="blocks", to_key="OPS-1043")
 
     kind: LinkKind = Field(description="Relation of `key` to `to_key`.")
     to_key: str = Field(max_length=32, description="Key of the other ticket.")
@@ -25,9 +25,7 @@ class NewLink(RequestModel):
 class LinkRemoval(RequestModel):
     """Justification of a link's removal."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"justification": "The part was delivered, nothing is awaited any more."}]}
-    )
+    model_config = example(justification="The part was delivered, nothing is awaited any more.")
 
     justification: str = Field(
         max_length=JUSTIFICATION_CHARS,
@@ -38,19 +36,13 @@ class LinkRemoval(RequestModel):
 class LinkView(ResponseModel):
     """A link between two tickets."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "link-12",
-                    "kind": "blocks",
-                    "from_key": "OPS-1042",
-                    "to_key": "OPS-1043",
-                    "created_at": "2026-03-02T09:15:00Z",
-                    "created_by": "p-ilse",
-                }
-            ]
-        }
+    model_config = example(
+        id="link-12",
+        kind="blocks",
+        from_key="OPS-1042",
+        to_key="OPS-1043",
+        created_at="2026-03-02T09:15:00Z",
+        created_by="p-ilse",
     )
 
     id: str
@@ -64,11 +56,7 @@ class LinkView(ResponseModel):
 class LinkedTicket(ResponseModel):
     """A link from the perspective of one of its tickets."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"id": "link-12", "relation": "is_blocked_by", "key": "OPS-1042", "status": "in_progress"}]
-        }
-    )
+    model_config = example(id="link-12", relation="is_blocked_by", key="OPS-1042", status="in_progress")
 
     id: str
     relation: Relation = Field(description="Relation of this ticket to the other one.")
@@ -79,20 +67,14 @@ class LinkedTicket(ResponseModel):
 class RemovedLinkView(ResponseModel):
     """A removed link with its justification."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "id": "link-12",
-                    "kind": "blocks",
-                    "from_key": "OPS-1042",
-                    "to_key": "OPS-1043",
-                    "removed_at": "2026-03-02T09:15:00Z",
-                    "removed_by": "p-ilse",
-                    "justification": "The part was delivered, nothing is awaited any more.",
-                }
-            ]
-        }
+    model_config = example(
+        id="link-12",
+        kind="blocks",
+        from_key="OPS-1042",
+        to_key="OPS-1043",
+        removed_at="2026-03-02T09:15:00Z",
+        removed_by="p-ilse",
+        justification="The part was delivered, nothing is awaited any more.",
     )
 
     id: str

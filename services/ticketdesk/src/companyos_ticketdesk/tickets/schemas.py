@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
-from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
 from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, TicketType
 
 TITLE_CHARS = 200
@@ -52,11 +52,7 @@ EXAMPLE_TICKET: dict[str, JsonValue] = {
 class NewTicket(RequestModel):
     """A ticket to create. It starts untriaged, without a status."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"title": "Replace the badge reader", "type": "request", "team_id": "t-facilities"}]
-        }
-    )
+    model_config = example(title="Replace the badge reader", type="request", team_id="t-facilities")
 
     title: Title = Field(description="Short summary.")
     type: TicketType = Field(description="Kind of work.")
@@ -70,7 +66,7 @@ class NewTicket(RequestModel):
 class TicketChanges(RequestModel):
     """The fields to change; omitted or null fields stay unchanged."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"priority": "high", "tags": ["badge", "north"]}]})
+    model_config = example(priority="high", tags=["badge", "north"])
 
     title: Title | None = Field(None, description="Short summary.")
     description: str | None = Field(None, max_length=DESCRIPTION_CHARS, description="Details.")
@@ -83,7 +79,7 @@ class TicketChanges(RequestModel):
 class TicketView(ResponseModel):
     """A ticket with all its fields."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE_TICKET]})
+    model_config = example(**EXAMPLE_TICKET)
 
     key: str
     type: TicketType

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from companyos_shared.framework import RequestModel
+from companyos_shared.framework import RequestModel, example
 from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
 
 class ApprovalLink(RequestModel):
     """The approval to link. TicketDesk does not check the reference."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"approval_ref": "APR-208"}]})
+    model_config = example(approval_ref="APR-208")
 
     approval_ref: str = Field(max_length=REF_CHARS, description="ID of the approval request.")

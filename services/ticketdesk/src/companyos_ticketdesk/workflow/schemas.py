@@ -7,7 +7,7 @@ from datetime import datetime
 from pydantic import ConfigDict, Field
 
 from companyos_shared.choices import Choice
-from companyos_shared.framework import RequestModel, ResponseModel, UtcTime
+from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
 from companyos_ticketdesk.tickets.model import ReasonCode, Status
 from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
@@ -42,22 +42,16 @@ class HistoryEvent(Choice):
 class HistoryEntry(ResponseModel):
     """A history entry: a transition, or a link removed from the ticket."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "event": "transition",
-                    "at": "2026-03-02T09:15:00Z",
-                    "by": "p-ilse",
-                    "from_status": "open",
-                    "to_status": "in_progress",
-                    "reason_code": None,
-                    "reason_ref": None,
-                    "link": None,
-                    "justification": None,
-                }
-            ]
-        }
+    model_config = example(
+        event="transition",
+        at="2026-03-02T09:15:00Z",
+        by="p-ilse",
+        from_status="open",
+        to_status="in_progress",
+        reason_code=None,
+        reason_ref=None,
+        link=None,
+        justification=None,
     )
 
     event: HistoryEvent
