@@ -15,7 +15,7 @@ import pytest
 from companyos_approvalflow.decisions.model import DecisionKind
 from companyos_approvalflow.demo import demo_seed
 from companyos_approvalflow.main import SERVICE
-from companyos_approvalflow.pages.chain import chain_of
+from companyos_approvalflow.pages.request import chain_of
 from companyos_approvalflow.requests.model import RequestStatus
 from companyos_approvalflow.requests.schemas import Approval, Decision
 from companyos_approvalflow.seed import Seed

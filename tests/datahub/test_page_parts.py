@@ -9,9 +9,9 @@ import pytest
 from companyos_datahub.calendar.rules import PeriodNotAllowedError
 from companyos_datahub.demo import demo_company
 from companyos_datahub.metrics.schemas import EarlierValue
-from companyos_datahub.pages.chart import SIDE, WIDTH, chart_of
-from companyos_datahub.pages.month import month_of
-from companyos_datahub.pages.organisation import MAX_PEOPLE, Node, reporting_lines
+from companyos_datahub.pages.calendar import month_of
+from companyos_datahub.pages.metrics import SIDE, WIDTH, chart_of
+from companyos_datahub.pages.people import MAX_PEOPLE, Node, reporting_lines
 from tests.datahub.builders import NOON
 
 TODAY = date(2026, 3, 2)

@@ -1,6 +1,6 @@
 """Pages of ApprovalFlow."""
 
-from companyos_approvalflow.pages import delegations, request, requests, submission, types
+from companyos_approvalflow.pages import delegations, request, requests, types
 from companyos_approvalflow.pages.app import PAGES
 
-__all__ = ["PAGES", "delegations", "request", "requests", "submission", "types"]
+__all__ = ["PAGES", "delegations", "request", "requests", "types"]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from fastapi.responses import HTMLResponse
+from sqlalchemy import select
 
-from companyos_datahub.issues.schemas import IssueKind, ReasonCode
-from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import own_issues, place_of
-from companyos_shared.framework import PageCursor, PageText, PageView, page_params
+from companyos_datahub.issues.schemas import DataIssue, IssueKind, ReasonCode
+from companyos_datahub.pages.app import PAGES, place_of
+from companyos_datahub.tables import data_issues
+from companyos_shared.framework import Call, Page, PageCursor, PageParams, PageText, PageView, page_params, paginate
 
 
 @PAGES.page("/report")
 def show_report(view: PageView, subject: PageText = "", cursor: PageCursor = None) -> HTMLResponse:
     """Show the form of a report, and the caller's earlier reports."""
     call = view.call
-    found = own_issues(call, page_params(cursor))
+    found = _own_issues(call, page_params(cursor))
     return view.page(
         "report.html",
         subject=subject,
@@ -24,3 +25,10 @@ def show_report(view: PageView, subject: PageText = "", cursor: PageCursor = Non
         kinds=list(IssueKind),
         reasons=list(ReasonCode),
     )
+
+
+def _own_issues(call: Call, page: PageParams) -> Page[DataIssue]:
+    """Return the data issues that the caller has reported, newest first."""
+    statement = select(data_issues).where(data_issues.c.reported_by == call.person)
+    newest = [data_issues.c.reported_at, data_issues.c.id]
+    return paginate(call, statement, page, order_by=newest, build=DataIssue.model_validate, descending=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub import tables
-from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.fields import fields_of
-from companyos_datahub.pages.reading import vendor_names
+from companyos_datahub.pages.app import PAGES, place_of, vendor_names
 from companyos_datahub.records import service
-from companyos_datahub.records.model import STATES, FoundKind
-from companyos_datahub.records.schemas import RecordFilter
-from companyos_shared.framework import PageCursor, PageText, PageView, list_edits, page_params, parse_choice
+from companyos_datahub.records.model import FIELDS, STATES, FieldType, FoundKind
+from companyos_datahub.records.rules import field_type
+from companyos_datahub.records.schemas import RecordDetail, RecordFilter
+from companyos_shared.framework import Call, PageCursor, PageText, PageView, list_edits, page_params, parse_choice
+from companyos_shared.pages.rendering import field_label, form_argument
+from companyos_shared.pages.values import format_value
 
 _EDITED = {
     "title": ("Title", "text"),
@@ -71,4 +74,43 @@ def show_record(view: PageView, record_id: str) -> HTMLResponse:
         states=STATES[record.kind],
         edits=list_edits(view, tables.records, record.id, _EDITED, {one.name: one.type for one in fields}),
         owners=sorted(((one.id, f"{one.name}, {one.title}") for one in people), key=lambda one: one[1]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a record."""
+
+    name: str
+    title: str
+    type: FieldType
+    value: str
+    text: str
+    """The value in a form field."""
+
+    place: tuple[str, str] | None
+    """Path of the page of the object that the field names."""
+
+    argument: str | None
+    """Name of the form field; None if the name is not valid in a form."""
+
+
+def fields_of(call: Call, record: RecordDetail) -> list[Field]:
+    """Return the fields of the kind, then the record's additional fields."""
+    names = dict.fromkeys([*FIELDS[record.kind], *record.fields])
+    return [_field(call, record, name) for name in names]
+
+
+def _field(call: Call, record: RecordDetail, name: str) -> Field:
+    value = record.fields.get(name)
+    kind = field_type(record.kind, name, record.fields) or FieldType.TEXT
+    text = format_value(name, value, kind)
+    return Field(
+        name=name,
+        title=field_label(name),
+        type=kind,
+        value=text,
+        text="" if value in (None, "") else text,
+        place=place_of(call, value),
+        argument=None if isinstance(value, list | dict) else form_argument(name, kind),
     )

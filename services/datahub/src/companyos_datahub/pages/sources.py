@@ -5,8 +5,7 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_datahub.metrics.service import list_metrics, load_metric
-from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import readings_of, sources_of
+from companyos_datahub.pages.app import PAGES, readings_of, sources_of
 from companyos_datahub.refreshes.service import get_refresh_job, list_refresh_jobs
 from companyos_datahub.sources import service
 from companyos_shared.framework import PageCursor, PageView, page_params

@@ -6,8 +6,7 @@ from fastapi.responses import HTMLResponse
 
 from companyos_datahub import tables
 from companyos_datahub.metrics.service import list_metrics
-from companyos_datahub.pages.app import PAGES
-from companyos_datahub.pages.reading import readings_of, sources_of
+from companyos_datahub.pages.app import PAGES, readings_of, sources_of
 from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.schemas import RecordFilter
 from companyos_datahub.records.service import search_records
