@@ -9,7 +9,7 @@ import pytest
 import companyos.contract
 import companyos_ticketdesk.main
 from companyos_shared.framework.testing import ServiceHarness
-from companyos_ticketdesk.tickets.model import ReasonCode
+from companyos_shared.wire.company import ReasonCode
 
 LONGEST_ANSWER_BYTES = 4000
 

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from companyos_approvalflow.approval_types.model import FieldType, FieldValue
 from companyos_approvalflow.decisions.model import DecisionKind, ReactionKind
-from companyos_approvalflow.requests.model import EndReason, RequestStatus
-from companyos_shared.wire.company import Role
+from companyos_approvalflow.requests.model import RequestStatus
+from companyos_shared.wire.company import ReasonCode, Role
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 AcceptedValue = Annotated[str, Field(pattern=r"\w", max_length=200)] | Annotated[int, Field(strict=True)] | float
@@ -91,7 +91,7 @@ class RequestSeed(SeedModel):
     submitted_at: Timestamp
     decided_at: Timestamp | None = None
     expires_at: Timestamp
-    reason_code: EndReason | None = None
+    reason_code: ReasonCode | None = None
     reason_ref: str | None = None
     version: int = Field(1, ge=1)
 

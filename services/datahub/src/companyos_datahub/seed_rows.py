@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, JsonValue, model_validator
 
-from companyos_datahub.issues.schemas import IssueKind, ReasonCode
+from companyos_datahub.issues.schemas import IssueKind
 from companyos_datahub.records.model import RecordKind
 from companyos_datahub.records.schemas import RecordUpdate
 from companyos_datahub.refreshes.model import RefreshOutcome, RefreshStatus
 from companyos_datahub.sources.model import PipelineState
 from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
+from companyos_shared.wire.company import ReasonCode
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Minutes = Annotated[int, Field(ge=1)]

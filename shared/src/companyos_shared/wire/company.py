@@ -40,6 +40,20 @@ class AbsenceKind(Choice):
     TRAINING = "training"
 
 
+class ReasonCode(Choice):
+    """Reason for blocking, closing, cancelling or reporting a piece of work, the same in every service."""
+
+    COMPLETED = "completed"
+    DUPLICATE = "duplicate"
+    REQUIREMENT_NOT_MET = "requirement_not_met"
+    POLICY_VIOLATION = "policy_violation"
+    NOT_ENTITLED = "not_entitled"
+    FRAUD_SUSPECTED = "fraud_suspected"
+    NO_APPROVER = "no_approver"
+    DATA_UNAVAILABLE = "data_unavailable"
+    WITHDRAWN = "withdrawn"
+
+
 class RoleHeld(_Document):
     """A role of a person from first to last day, both included. Without a last day the role is open-ended."""
 

@@ -18,11 +18,11 @@ from companyos_approvalflow.delegations.service import list_delegations
 from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.fields import fields_of
 from companyos_approvalflow.requests import service
-from companyos_approvalflow.requests.model import MOVES, OPEN, WAITING, EndReason, Request, RequestStatus, read_request
+from companyos_approvalflow.requests.model import MOVES, OPEN, WAITING, Request, RequestStatus, read_request
 from companyos_approvalflow.requests.rules import may_cancel
 from companyos_approvalflow.requests.schemas import Approval, Decision, EntryKind, ThreadEntry
 from companyos_shared.framework import ALL_ROWS, Call, PageView
-from companyos_shared.wire.company import Role
+from companyos_shared.wire.company import ReasonCode, Role
 
 
 def locate(call: Call, request_id: str) -> tuple[str, str] | None:
@@ -51,7 +51,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
         given=approvals_given(request),
         fields=fields_of(approval_type, request.fields),
         people=colleagues(call),
-        reasons=list(EndReason),
+        reasons=list(ReasonCode),
         may_inform=request.status is RequestStatus.INFO_REQUESTED,
         may_escalate=RequestStatus.ESCALATED in moves,
         may_withdraw=RequestStatus.WITHDRAWN in moves and request.requester_id == call.person,

@@ -58,20 +58,6 @@ OPEN = WAITING | {RequestStatus.INFO_REQUESTED}
 """Submitted and not final."""
 
 
-class EndReason(Choice):
-    """Reason of a cancellation."""
-
-    COMPLETED = "completed"
-    DUPLICATE = "duplicate"
-    REQUIREMENT_NOT_MET = "requirement_not_met"
-    POLICY_VIOLATION = "policy_violation"
-    NOT_ENTITLED = "not_entitled"
-    FRAUD_SUSPECTED = "fraud_suspected"
-    NO_APPROVER = "no_approver"
-    DATA_UNAVAILABLE = "data_unavailable"
-    WITHDRAWN = "withdrawn"
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request for approval. The age of its evidence is measured at `submitted_at`."""

@@ -11,9 +11,10 @@ from pydantic import Field
 from companyos_approvalflow.decisions.model import DecisionKind
 from companyos_approvalflow.decisions.schemas import APPROVER_DESCRIPTION
 from companyos_approvalflow.notes.schemas import Note
-from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, EndReason, RequestStatus
+from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, RequestStatus
 from companyos_shared.choices import Choice
 from companyos_shared.framework import NotBlank, RequestModel, ResponseModel, example
+from companyos_shared.wire.company import ReasonCode
 
 LONGEST_JUSTIFICATION = 2000
 LONGEST_SUBJECT = 120
@@ -70,7 +71,7 @@ class Cancellation(RequestModel):
 
     model_config = example(reason_code="policy_violation", reason_ref="POL-007-v3")
 
-    reason_code: EndReason = Field(description="Reason for the cancellation.")
+    reason_code: ReasonCode = Field(description="Reason for the cancellation.")
     reason_ref: Id = Field(description="ID of the related policy, record or person.")
 
 
@@ -139,7 +140,7 @@ class Approval(ApprovalRow):
     justification: str
     decided_at: datetime | None
     expires_at: datetime
-    reason_code: EndReason | None = Field(description="Reason for the cancellation.")
+    reason_code: ReasonCode | None = Field(description="Reason for the cancellation.")
     reason_ref: str | None
     version: int
     approvals_needed: int = Field(description="Number of required approvals.")

@@ -21,7 +21,6 @@ from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests import schemas
 from companyos_approvalflow.requests.model import (
     ID_PREFIX,
-    EndReason,
     Request,
     RequestStatus,
     insert_request,
@@ -37,6 +36,7 @@ from companyos_approvalflow.requests.rules import (
     existing,
 )
 from companyos_shared.framework import Call, Page, PageParams, check_version, paginate
+from companyos_shared.wire.company import ReasonCode
 
 MAX_NOTES_SHOWN = 5
 
@@ -120,7 +120,7 @@ def withdraw(call: Call, request_id: str, if_match: int | None) -> schemas.Appro
 
 
 def cancel(
-    call: Call, request_id: str, *, reason_code: EndReason, reason_ref: str, if_match: int | None
+    call: Call, request_id: str, *, reason_code: ReasonCode, reason_ref: str, if_match: int | None
 ) -> schemas.Approval:
     """Cancel a request for a reason."""
     request = require_request(call, request_id)

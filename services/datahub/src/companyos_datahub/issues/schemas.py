@@ -10,6 +10,7 @@ from pydantic.config import JsonDict
 
 from companyos_shared.choices import Choice
 from companyos_shared.framework import NotBlank, RequestModel, ResponseModel, example
+from companyos_shared.wire.company import ReasonCode
 
 
 class IssueKind(Choice):
@@ -21,20 +22,6 @@ class IssueKind(Choice):
     MISSING = "missing"
     SUSPICIOUS = "suspicious"
     NOT_ELIGIBLE = "not_eligible"
-
-
-class ReasonCode(Choice):
-    """Reason for ending a piece of work."""
-
-    COMPLETED = "completed"
-    DUPLICATE = "duplicate"
-    REQUIREMENT_NOT_MET = "requirement_not_met"
-    POLICY_VIOLATION = "policy_violation"
-    NOT_ENTITLED = "not_entitled"
-    FRAUD_SUSPECTED = "fraud_suspected"
-    NO_APPROVER = "no_approver"
-    DATA_UNAVAILABLE = "data_unavailable"
-    WITHDRAWN = "withdrawn"
 
 
 _SENT: JsonDict = {

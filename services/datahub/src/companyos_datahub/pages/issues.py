@@ -5,10 +5,11 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 from sqlalchemy import select
 
-from companyos_datahub.issues.schemas import DataIssue, IssueKind, ReasonCode
+from companyos_datahub.issues.schemas import DataIssue, IssueKind
 from companyos_datahub.pages.app import PAGES, place_of
 from companyos_datahub.tables import data_issues
 from companyos_shared.framework import Call, Page, PageCursor, PageParams, PageText, PageView, page_params, paginate
+from companyos_shared.wire.company import ReasonCode
 
 
 @PAGES.page("/report")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from fastapi.responses import HTMLResponse
 
 from companyos_shared.framework import Call, PageCursor, PageView, list_edits, page_params
+from companyos_shared.wire.company import ReasonCode
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.board import service as board
 from companyos_ticketdesk.comments.service import list_comments
 from companyos_ticketdesk.links.model import LinkKind
 from companyos_ticketdesk.pages.app import PAGES, teams_of
-from companyos_ticketdesk.tickets.model import FINAL, Priority, ReasonCode, TicketType, find_ticket
+from companyos_ticketdesk.tickets.model import FINAL, Priority, TicketType, find_ticket
 from companyos_ticketdesk.workflow.rules import NEEDS_REASON, TAKES_REASON
 from companyos_ticketdesk.workflow.service import list_history
 

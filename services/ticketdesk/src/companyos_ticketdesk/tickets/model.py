@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from companyos_shared.choices import Choice
 from companyos_shared.framework import FixedSelect
+from companyos_shared.wire.company import ReasonCode
 from companyos_ticketdesk import tables
 
 
@@ -42,20 +43,6 @@ class Status(Choice):
     RESOLVED = "resolved"
     CLOSED = "closed"
     CANCELLED = "cancelled"
-
-
-class ReasonCode(Choice):
-    """Reason why a ticket was blocked, closed or cancelled."""
-
-    COMPLETED = "completed"
-    DUPLICATE = "duplicate"
-    REQUIREMENT_NOT_MET = "requirement_not_met"
-    POLICY_VIOLATION = "policy_violation"
-    NOT_ENTITLED = "not_entitled"
-    FRAUD_SUSPECTED = "fraud_suspected"
-    NO_APPROVER = "no_approver"
-    DATA_UNAVAILABLE = "data_unavailable"
-    WITHDRAWN = "withdrawn"
 
 
 MOVES: dict[Status | None, tuple[Status, ...]] = {

@@ -9,7 +9,8 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 
 from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
-from companyos_ticketdesk.tickets.model import Priority, ReasonCode, Status, TicketType
+from companyos_shared.wire.company import ReasonCode
+from companyos_ticketdesk.tickets.model import Priority, Status, TicketType
 
 TITLE_CHARS = 200
 DESCRIPTION_CHARS = 4000

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from companyos_shared.framework import ServiceError
-from companyos_ticketdesk.tickets.model import MOVES, ReasonCode, Status, Ticket
+from companyos_shared.wire.company import ReasonCode
+from companyos_ticketdesk.tickets.model import MOVES, Status, Ticket
 from companyos_ticketdesk.tickets.rules import check_is_live
 
 NEEDS_REASON = frozenset({Status.CLOSED, Status.CANCELLED})

@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field
 
 from companyos_shared.choices import Choice
 from companyos_shared.framework import RequestModel, ResponseModel, UtcTime, example
-from companyos_ticketdesk.tickets.model import ReasonCode, Status
+from companyos_shared.wire.company import ReasonCode
+from companyos_ticketdesk.tickets.model import Status
 from companyos_ticketdesk.tickets.schemas import REF_CHARS
 
 
