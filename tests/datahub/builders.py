@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from companyos_datahub.demo import demo_seed
-from companyos_datahub.policies.model import PolicyVersion
+from companyos_datahub.policies.schemas import PolicyDetail
 from companyos_datahub.records.model import Record, RecordKind
 from companyos_datahub.seed import Seed
 from companyos_datahub.sources.model import PipelineState, Source
@@ -35,13 +35,16 @@ def a_license(**fields: Any) -> Record:
     )
 
 
-def a_version(version: int, effective_from: date, effective_to: date | None = None) -> PolicyVersion:
-    return PolicyVersion(
-        id=f"POL-1-v{version}",
+def a_version(version: int, effective_from: date, effective_to: date | None = None) -> PolicyDetail:
+    return PolicyDetail(
         policy_id="POL-1",
         version=version,
+        title="A policy",
+        topic="procurement",
         effective_from=effective_from,
         effective_to=effective_to,
+        body="",
+        parameters={},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from companyos_datahub.policies.model import PolicyVersion
+from companyos_datahub.policies.schemas import PolicyDetail
 from companyos_shared.framework import ServiceError
 
 
@@ -17,12 +17,12 @@ class PolicyNotInForceError(ServiceError):
     status, code, title = 404, "policy-not-in-force", "Policy not in force"
 
 
-def is_in_force(version: PolicyVersion, day: date) -> bool:
+def is_in_force(version: PolicyDetail, day: date) -> bool:
     """Return whether a version is in force on that day."""
     return version.effective_from <= day and (version.effective_to is None or day <= version.effective_to)
 
 
-def version_in_force(policy_id: str, versions: Sequence[PolicyVersion], day: date) -> PolicyVersion:
+def version_in_force(policy_id: str, versions: Sequence[PolicyDetail], day: date) -> PolicyDetail:
     """Return the newest version in force on that day; raises PolicyNotFoundError or PolicyNotInForceError (404)."""
     if not versions:
         raise PolicyNotFoundError(f'no policy has the id "{policy_id}"')

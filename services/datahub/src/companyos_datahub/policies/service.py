@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from companyos_datahub.policies.model import PolicyVersion
 from companyos_datahub.policies.rules import PolicyNotFoundError, version_in_force
 from companyos_datahub.policies.schemas import PolicyDetail, PolicyRow
 from companyos_datahub.tables import policies
@@ -24,18 +23,14 @@ def search_policies(call: Call, page: PageParams, *, query: str | None, topic: s
 
 def get_policy(call: Call, policy_id: str, *, version: int | None) -> PolicyDetail:
     """Return a version of a policy, by default the one in force today."""
-    number = _number_in_force(call, policy_id) if version is None else version
-    statement = select(policies).where(policies.c.policy_id == policy_id, policies.c.version == number)
-    row = call.db.execute(statement).one_or_none()
-    if row is None:
-        raise PolicyNotFoundError(f"{policy_id} has no version {number}")
-    return PolicyDetail.model_validate(row)
-
-
-def _number_in_force(call: Call, policy_id: str) -> int:
     statement = select(policies).where(policies.c.policy_id == policy_id).order_by(policies.c.version)
-    versions = [PolicyVersion.from_row(row) for row in call.db.execute(statement)]
-    return version_in_force(policy_id, versions, call.now.date()).version
+    versions = [PolicyDetail.model_validate(row) for row in call.db.execute(statement)]
+    if version is None:
+        return version_in_force(policy_id, versions, call.now.date())
+    found = next((one for one in versions if one.version == version), None)
+    if found is None:
+        raise PolicyNotFoundError(f"{policy_id} has no version {version}")
+    return found
 
 
 def _searchable(row: Row[Any]) -> Searchable:
