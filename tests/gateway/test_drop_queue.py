@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from companyos_gateway.engine import drop_queue
-from companyos_gateway.engine.drop_queue import DropQueue
+from companyos_gateway.engine import episode_removal
 from companyos_gateway.engine.episode_files import ENDED_PREFIX
+from companyos_gateway.engine.episode_removal import DropQueue
 from tests.gateway.conftest import OpenGateway
 from tests.gateway.transports import ServiceTransport
 
@@ -56,7 +56,7 @@ def drops() -> Drops:
 async def test_episodes_that_end_together_are_dropped_in_batches_of_limited_size(
     open_gateway: OpenGateway, drops: Drops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)
+    monkeypatch.setattr(episode_removal, "COLLECT_S", DEADLINE_S)
     async with open_gateway(wrap=drops.wrap) as gateway:
         episodes = [await gateway.begin("to be dropped") for _ in range(MANY)]
         await asyncio.gather(*(gateway.http.delete(f"/v1/episodes/{episode}") for episode in episodes))
@@ -89,7 +89,7 @@ async def test_episodes_without_service_calls_are_not_dropped_in_any_service(
 async def test_an_unconfirmed_drop_is_retried_and_the_episode_stays_marked(
     open_kept: OpenGateway, drops: Drops, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.05)
+    monkeypatch.setattr(episode_removal, "RETRY_INTERVAL_S", 0.05)
     async with open_kept(wrap=drops.wrap) as gateway:
         episode = await gateway.begin("to be dropped")
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
@@ -120,7 +120,7 @@ async def test_an_unresponsive_service_is_not_called_for_every_episode(open_gate
 async def test_a_shutdown_does_not_wait_for_an_unresponsive_service(
     open_gateway: OpenGateway, drops: Drops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drop_queue, "COLLECT_S", DEADLINE_S)
+    monkeypatch.setattr(episode_removal, "COLLECT_S", DEADLINE_S)
     async with open_gateway(wrap=drops.wrap) as gateway:
         episode = await gateway.begin("to be dropped")
         gateway.runtime.engine().service_clients.set_step_timeout(0.05)
@@ -132,8 +132,8 @@ async def test_a_shutdown_does_not_wait_for_an_unresponsive_service(
 
 
 async def test_drops_are_retried_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drop_queue, "COLLECT_S", 0.0)
-    monkeypatch.setattr(drop_queue, "RETRY_INTERVAL_S", 0.0)
+    monkeypatch.setattr(episode_removal, "COLLECT_S", 0.0)
+    monkeypatch.setattr(episode_removal, "RETRY_INTERVAL_S", 0.0)
     sent, dropped = list[Sequence[str]](), asyncio.Event()
 
     async def send(episodes: Sequence[str]) -> bool:

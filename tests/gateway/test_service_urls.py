@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from companyos.policies.arguments import SamplingContext, sample_arguments
-from companyos_gateway.engine.rest_calls import find_tool, tool_arguments
+from companyos_gateway.api.service_urls import find_tool, tool_arguments
 from companyos_gateway.engine.toolbox import build_toolbox
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream

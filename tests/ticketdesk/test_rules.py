@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from companyos_shared.framework import ServiceError
+from companyos_shared.wire.company import ReasonCode
 from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployedError,
@@ -24,7 +25,7 @@ from companyos_ticketdesk.links.rules import (
     check_justification,
     check_may_link,
 )
-from companyos_ticketdesk.tickets.model import FINAL, MOVES, SETTLED, ReasonCode, Status
+from companyos_ticketdesk.tickets.model import FINAL, MOVES, SETTLED, Status
 from companyos_ticketdesk.tickets.rules import (
     TicketClosedError,
     TicketUntriagedError,

@@ -15,7 +15,7 @@ from companyos_gateway.engine.inspection import fetch_page
 from companyos_gateway.page_paths import desk_root
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
-from companyos_gateway.ui.desk.in_process_app import build_in_process_app
+from companyos_gateway.ui.desk.routes import build_in_process_app
 from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_shared.pages import Shell
 from tests.ui.conftest import OpenBrowser

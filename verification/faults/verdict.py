@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from companyos_gateway.engine.drop_queue import RETRY_INTERVAL_S
+from companyos_gateway.engine.episode_removal import RETRY_INTERVAL_S
 from companyos_gateway.engine.snapshot_files import PENDING_SUFFIX
 from companyos_shared.framework.database import epoch_files
 from verification.faults.deployment import GATEWAY, PROCESSES, SERVICES, Deployment

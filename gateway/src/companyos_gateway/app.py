@@ -36,8 +36,7 @@ from companyos_gateway.middleware.rate_limit import RateLimitMiddleware
 from companyos_gateway.middleware.websocket_limits import WebSocketLimitMiddleware, WebSocketSlots
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.console.routes import console_router
-from companyos_gateway.ui.desk.in_process_app import build_in_process_app
-from companyos_gateway.ui.desk.routes import desk_router
+from companyos_gateway.ui.desk.routes import build_in_process_app, desk_router
 from companyos_gateway.ui.home import frame_ancestors, pages_router, static_mounts
 from companyos_gateway.ui.playground.routes import playground_routes
 from companyos_shared.private_files import keep_files_private

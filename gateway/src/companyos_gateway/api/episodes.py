@@ -31,7 +31,9 @@ from companyos_gateway.engine.observations import build_tools_observation
 from companyos_gateway.middleware.auth import hide_outcome, is_trainer, requested_episode
 from companyos_gateway.middleware.body_limit import JSON_SCOPE_KEY
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.viewer.rendering import Format, RenderedEpisode, describe_episode, render_html, render_terminal
+from companyos_gateway.viewer.rendering.html_page import render_html
+from companyos_gateway.viewer.rendering.summary import Format, RenderedEpisode, describe_episode
+from companyos_gateway.viewer.rendering.terminal import render_terminal
 from companyos_shared.web.lazy_routes import LazyRouter
 
 CREATED, OK = 201, 200

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from math import isnan, nan
 from pathlib import Path
 
 from companyos.contract import EpisodeVerdict, Outcome, ResetOptions
@@ -13,7 +15,23 @@ from companyos_gateway.chaos import Injection
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.task_cache import TaskKey
 from companyos_gateway.evaluation import FinishDeclaration
-from companyos_gateway.viewer.step_times import StepTimes
+
+
+@dataclass(slots=True)
+class StepTimes:
+    """The durations of an episode's steps that this process took."""
+
+    _milliseconds: array[float] = field(default_factory=lambda: array("f"))
+
+    def record(self, number: int, milliseconds: float) -> None:
+        """Record a step."""
+        self._milliseconds.extend([nan] * (number - len(self._milliseconds)))
+        self._milliseconds[number - 1] = milliseconds
+
+    def milliseconds(self, number: int) -> float | None:
+        """Return the duration of a step, None if it was not measured."""
+        value = self._milliseconds[number - 1] if number <= len(self._milliseconds) else nan
+        return None if isnan(value) else round(value, 1)
 
 
 def episode_key(episode: Episode) -> str:

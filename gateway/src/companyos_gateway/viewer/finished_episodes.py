@@ -15,9 +15,8 @@ from pathlib import Path
 
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import UnknownEpisodeError
-from companyos_gateway.viewer.episode_source import EpisodeSource, episode_key
+from companyos_gateway.viewer.episode_source import EpisodeSource, StepTimes, episode_key
 from companyos_gateway.viewer.screenshot_files import ScreenshotFiles
-from companyos_gateway.viewer.step_times import StepTimes
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of all journals together. The oldest are deleted first."""

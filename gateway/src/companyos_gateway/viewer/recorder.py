@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.metrics import EngineMetrics
-from companyos_gateway.viewer.episode_source import EpisodeSource, episode_key
+from companyos_gateway.viewer.episode_source import EpisodeSource, StepTimes, episode_key
 from companyos_gateway.viewer.finished_episodes import FinishedEpisodes
 from companyos_gateway.viewer.notifier import EpisodeNotifier
-from companyos_gateway.viewer.step_times import StepTimes
 from companyos_shared.telemetry.tracing import Traces
 
 

@@ -7,17 +7,26 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 from urllib.parse import parse_qsl, quote, unquote
 
-from fastapi import Query, Request
+from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos.contract import FinishOutcome, ReasonCode
+from companyos_gateway.browser.asgi_client import AppForEpisode
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError, UnknownServiceError
 from companyos_gateway.engine.inspection import PageAccess, fetch_page
-from companyos_gateway.engine.observations import problem_of
+from companyos_gateway.engine.observations import StepObservation, problem_of
 from companyos_gateway.engine.toolbox import FINISH, WAIT
-from companyos_gateway.middleware.auth import TRAINER_SCOPE_KEY, hide_outcome, is_trainer, requested_episode
-from companyos_gateway.middleware.error_responses import PROBLEM_HEADER
+from companyos_gateway.middleware.auth import (
+    AGENT_SCOPE_KEY,
+    TRAINER_SCOPE_KEY,
+    hide_outcome,
+    is_trainer,
+    requested_episode,
+)
+from companyos_gateway.middleware.body_limit import BodyLimitMiddleware
+from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, install_error_handlers
 from companyos_gateway.page_paths import (
     APP_FORM,
     APP_PAGE,
@@ -33,6 +42,7 @@ from companyos_gateway.page_paths import (
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG
 from companyos_gateway.ui.desk.service_pages import build_page_call, build_shell
+from companyos_gateway.ui.home import static_mounts
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates, result_of_query
 from companyos_shared.web.lazy_routes import LazyRouter
@@ -209,3 +219,20 @@ def _page_access(request: Request) -> PageAccess:
     if STEPS_SCOPE_KEY in request.scope:
         return PageAccess.PAID
     return PageAccess.TRAINER if TRAINER_SCOPE_KEY in request.scope else PageAccess.AGENT
+
+
+def build_in_process_app(runtime: GatewayRuntime) -> AppForEpisode:
+    """Return a function that creates the app of an episode's pages, authenticated as its agent."""
+    pages = FastAPI(openapi_url=None)
+    pages.include_router(desk_router(runtime))
+    pages.router.routes.extend(static_mounts())
+    install_error_handlers(pages)
+    app: ASGIApp = BodyLimitMiddleware(pages)
+
+    def app_for_episode(episode: Episode, steps: list[StepObservation]) -> ASGIApp:
+        async def as_agent(scope: Scope, receive: Receive, send: Send) -> None:
+            await app({**scope, AGENT_SCOPE_KEY: episode, STEPS_SCOPE_KEY: steps}, receive, send)
+
+        return as_agent
+
+    return app_for_episode

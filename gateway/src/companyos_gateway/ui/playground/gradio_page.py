@@ -14,8 +14,9 @@ from gradio.routes import App
 from starlette.routing import Mount
 
 from companyos.contract import DEFAULT_CHAOS, DEFAULT_SCENARIO
+from companyos_gateway.api.openenv_environment import reset_options
 from companyos_gateway.engine.episode import Episode
-from companyos_gateway.engine.errors import GatewayError
+from companyos_gateway.engine.errors import GatewayError, NotResetError
 from companyos_gateway.engine.toolbox import Tool
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.ui.playground.form_fields import (
@@ -25,14 +26,13 @@ from companyos_gateway.ui.playground.form_fields import (
     parse_arguments,
     parse_fields,
 )
-from companyos_gateway.ui.playground.visitors import Visitors
-from companyos_gateway.viewer.rendering import (
-    describe_episode,
+from companyos_gateway.viewer.rendering.html_page import (
     episode_css,
     render_last_call,
     render_steps_table,
     render_task_card,
 )
+from companyos_gateway.viewer.rendering.summary import describe_episode
 
 TITLE = "CompanyOS"
 _CHAOS_LEVELS = [("0 calm", 0), ("1 light", 1), ("2 moderate", 2), ("3 heavy", 3), ("4 storm", 4)]
@@ -178,3 +178,37 @@ def _warn(error: GatewayError | InvalidFieldError) -> Any:
 def _visitor_id(request: gr.Request) -> str:
     assert request.session_hash is not None
     return request.session_hash
+
+
+class Visitors:
+    """The episodes of visitors by session hash."""
+
+    def __init__(self, runtime: GatewayRuntime) -> None:
+        self._runtime = runtime
+        self._episodes: dict[str, Episode] = {}
+
+    async def reset(self, visitor: str, options: dict[str, Any]) -> Episode:
+        """Replace the episode of a visitor; raises the errors of `GatewayRuntime.reset`."""
+        previous = self._episodes.get(visitor)
+        episode = await self._runtime.reset(reset_options(options))
+        self._forget_closed()
+        self._episodes[visitor] = episode
+        if previous is not None:
+            self._runtime.engine().store.free(previous)
+        return episode
+
+    def episode(self, visitor: str) -> Episode:
+        """Return the episode of a visitor; raises NotResetError (409) if there is none."""
+        episode = self._episodes.get(visitor)
+        if episode is None:
+            raise NotResetError
+        return episode
+
+    def leave(self, visitor: str) -> None:
+        """Free the episode of a visitor whose page was closed."""
+        episode = self._episodes.pop(visitor, None)
+        if episode is not None:
+            self._runtime.engine().store.free(episode)
+
+    def _forget_closed(self) -> None:
+        self._episodes = {name: episode for name, episode in self._episodes.items() if not episode.closed}
