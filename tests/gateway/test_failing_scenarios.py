@@ -94,6 +94,13 @@ async def test_pages_show_an_episode_whose_rubric_raises_without_a_verdict(open_
         assert "event: end" in events
 
 
+async def test_the_evidence_of_an_episode_whose_rubric_raises_is_refused_with_a_code(open_gateway: OpenGateway) -> None:
+    async with open_gateway(FailingRubric()) as gateway:
+        episode = await gateway.begin("one")
+        answer = await gateway.http.get(f"/v1/episodes/{episode}/evidence")
+        assert (answer.status_code, answer.json()["code"]) == (500, "rubric-failed")
+
+
 async def test_a_rubric_that_raises_leaves_the_scores_of_the_rubric_tree_unchanged(open_gateway: OpenGateway) -> None:
     async with open_gateway(FailingRubric()) as gateway:
         environment = CompanyOSEnvironment(gateway.runtime)

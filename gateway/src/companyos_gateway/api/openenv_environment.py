@@ -16,7 +16,7 @@ from openenv.core.rubrics.base import Rubric
 from openenv.core.rubrics.containers import RubricDict
 from pydantic import ValidationError
 
-from companyos.contract import ENVIRONMENT, CompanyOSState, EpisodeVerdict, ResetOptions
+from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
 from companyos_gateway.engine.argument_errors import describe_invalid_value
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import VERSION, Episode
@@ -28,7 +28,7 @@ from companyos_gateway.engine.errors import (
     UnknownTaskError,
 )
 from companyos_gateway.engine.observations import build_tools_observation
-from companyos_gateway.evaluation import Milestone, Standing
+from companyos_gateway.evaluation import Milestone, Standing, Verdict
 from companyos_gateway.evaluation.rubric import DECLARED_CHECK_ID
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.tasks import TaskNotFoundError, TaskSet
@@ -219,7 +219,7 @@ class EpisodeRubric(Rubric):
         super().__init__()  # type: ignore[no-untyped-call]
         self._episode = episode
         self._standing: Standing | None = None
-        self._verdict: EpisodeVerdict | None = None
+        self._verdict: Verdict | None = None
         check_ids = [check.id for check in episode.task.instance.rubric.checks] + [DECLARED_CHECK_ID]
         self.checks = CheckRubrics({check_id: self._passed(index) for index, check_id in enumerate(check_ids)})
         self.milestones = CheckRubrics(

@@ -15,12 +15,12 @@ from companyos_gateway.api.openapi import ERROR_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
 from companyos_gateway.engine.episode import FREE_PAGE_VIEWS, Episode
-from companyos_gateway.engine.errors import EpisodeClosedError
+from companyos_gateway.engine.errors import EpisodeClosedError, RubricFailedError
 from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.scenarios.rescoring import PlannedTask, to_episode_verdict
+from companyos_gateway.scenarios.rescoring import PlannedTask
 from companyos_shared.web.lazy_routes import LazyRouter
 
 LIMITS = VerdictLimits(wrong_approvers=MAX_GUESSES, leaked_characters=WINDOW, free_page_views=FREE_PAGE_VIEWS)
@@ -93,7 +93,9 @@ def trainer_router(runtime: GatewayRuntime) -> LazyRouter:
 
 
 def _unsigned_evidence(episode: Episode) -> dict[str, Any]:
-    verdict = to_episode_verdict(episode.verdict(), episode.evidence, is_over=episode.done)
+    verdict = episode.progress.find_episode_verdict(episode.task)
+    if verdict is None:
+        raise RubricFailedError
     finish, key, instance = episode.progress.finish, episode.task.key, episode.task.instance
     task = PlannedTask(
         scenario=key.scenario,

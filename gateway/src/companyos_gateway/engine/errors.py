@@ -208,6 +208,10 @@ class UnansweredError(GatewayError):
     status, code, title = 504, "unanswered", "Gateway shut down before responding"
 
 
+class RubricFailedError(GatewayError):
+    status, code, title = 500, "rubric-failed", "The rubric of the task raised an exception"
+
+
 class InternalError(GatewayError):
     status, code, title = 500, "internal-error", "Internal server error"
 

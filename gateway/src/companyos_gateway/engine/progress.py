@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from companyos_gateway.engine.journal import CompletedStep, Entry, PageView, Ste
 from companyos_gateway.engine.observations import StepObservation, build_observation
 from companyos_gateway.engine.reward import RewardLedger
 from companyos_gateway.engine.task_cache import Task
-from companyos_gateway.evaluation import Evidence, FinishDeclaration, Standing, row_views
+from companyos_gateway.evaluation import Evidence, FinishDeclaration, Standing, Verdict, row_views
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_shared.streams import canonical_json
 from companyos_shared.wire.context import Actor, Fault, FaultKind
@@ -168,14 +169,18 @@ class Progress:
         """Update the standing from the current evidence."""
         self.standing = task.instance.rubric.standing(self.evidence)
 
-    def find_verdict(self, task: Task) -> EpisodeVerdict | None:
+    def find_verdict(self, task: Task) -> Verdict | None:
         """Return the verdict on the current state; None if the rubric raises an exception, which is logged."""
-        try:
+        with _logged_failure(task):
+            return task.instance.rubric.judge(self.evidence, self.finish)
+        return None
+
+    def find_episode_verdict(self, task: Task) -> EpisodeVerdict | None:
+        """Return the verdict in the format of the API; None if the rubric raises an exception, which is logged."""
+        with _logged_failure(task):
             verdict = task.instance.rubric.judge(self.evidence, self.finish)
             return to_episode_verdict(verdict, self.evidence, is_over=self.outcome is not None)
-        except Exception:  # noqa: BLE001 - scenarios of other packages raise any
-            _log.exception("the rubric of %s raised an exception", task.key)
-            return None
+        return None
 
     def complete_step(self, completed: CompletedStep, max_steps: int) -> StepObservation:
         """Record a completed step, and return its observation."""
@@ -186,6 +191,15 @@ class Progress:
         observation = build_observation(completed, max_steps)
         self.last_step = LastStep(completed.tool, completed.arguments, observation)
         return observation
+
+
+@contextmanager
+def _logged_failure(task: Task) -> Iterator[None]:
+    """Log an exception of a rubric, and continue after the `with` block."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - scenarios of other packages raise any
+        _log.exception("the rubric of %s raised an exception", task.key)
 
 
 def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepIntent | None:

@@ -90,7 +90,7 @@ class EpisodeSource:
             started_at=instance.started_at,
             now=progress.now,
             services=tuple(episode.sources),
-            verdict=progress.find_verdict(episode.task),
+            verdict=progress.find_episode_verdict(episode.task),
             injections=instance.injections,
             finish=progress.finish,
             journal=episode.journal.path,

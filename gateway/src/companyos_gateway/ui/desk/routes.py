@@ -137,7 +137,7 @@ class _DeskRequest:
             outcomes=list(FinishOutcome),
             reasons=list(ReasonCode),
             is_over=episode.done,
-            verdict=episode.progress.find_verdict(episode.task) if is_scored else None,
+            verdict=episode.progress.find_episode_verdict(episode.task) if is_scored else None,
             outcome=episode.outcome,
             return_=episode.progress.ledger.return_,
             steps=episode.step,
