@@ -262,6 +262,11 @@ async def test_a_kept_episode_is_available_after_every_start_and_never_idle(open
         assert gateway.runtime.engine().store.reap() == 0
     async with open_kept(**settings) as gateway:
         assert "one" in await texts(gateway, "main")
+        refused = await gateway.http.delete("/v1/episodes/main")
+        assert (refused.status_code, refused.json()["code"]) == (409, "episode-kept")
+        shown = await gateway.http.post("/console/-/end", data={"episode_id": "main"})
+        assert shown.status_code == 409
+        assert "one" in await texts(gateway, "main")
 
 
 async def test_a_step_whose_client_disconnects_is_still_taken(gateway: NotesGateway) -> None:

@@ -57,8 +57,7 @@ def trainer_episodes_router(runtime: GatewayRuntime) -> LazyRouter:
     @router.delete("/{episode_id}", status_code=204)
     async def delete_episode(episode_id: EpisodeId) -> None:
         """Delete an episode and free its resources. Its snapshots are kept."""
-        store = runtime.engine().store
-        store.free(store.get(episode_id))
+        runtime.engine().store.delete(episode_id)
 
     @router.post("/{episode_id}/snapshots", status_code=201)
     async def take_snapshot(episode_id: EpisodeId) -> SnapshotInfo:

@@ -84,9 +84,9 @@ class EpisodeEngine:
         StorageFullError (507); `previous` then continues unchanged.
         """
         self.prefetcher.record_request()
-        with self.metrics.measure_operation("reset", previous) as measurement:
+        with self.metrics.measure_operation("reset", previous) as span:
             episode = await self._reset(options, previous)
-            measurement.set_episode(episode)
+            span.set(episode=episode.internal_id, epoch=episode.epoch, step=episode.step)
             return episode
 
     async def _reset(self, options: ResetOptions, previous: Episode | None) -> Episode:

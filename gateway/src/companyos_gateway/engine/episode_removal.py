@@ -22,6 +22,7 @@ COLLECT_S = 0.2
 
 RETRY_INTERVAL_S = 5.0
 
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _log = logging.getLogger(__name__)
 
 SendDrops = Callable[[Sequence[str]], Awaitable[bool]]
@@ -82,10 +83,6 @@ class DropQueue:
                     self._is_responsive = False
         finally:
             self._task = None
-
-
-_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_log = logging.getLogger(__name__)
 
 
 class EpisodeRemover:

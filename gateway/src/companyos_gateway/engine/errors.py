@@ -1,46 +1,4 @@
-"""Errors of the gateway as problem details (RFC 9457), each with a stable code.
-
-GatewayError                        a request was refused, with a status and a stable code
-|- InvalidResetError           422  the reset options are invalid
-|- UnknownScenarioError        422  no scenario has that name
-|- InvalidActionError          422  the action is invalid
-|- UnknownTaskError            400  the task set has no such task
-|- InvalidStepError            422  the episode has not taken that step
-|- UnknownServiceError         404  no service has that name
-|- UnknownEpisodeError         404  no live episode has that id
-|- EpisodeExistsError          409  a live episode has that id already
-|- NotResetError               409  a step before the first reset
-|- EpisodeDoneError            409  a step after the end
-|- EpisodeClosedError          409  a call on an episode that was closed
-|- StepConflictError           409  the step number belongs to another step
-|- NoPageViewsLeftError        409  the agent has used up its page views
-|- EpisodeQueueFullError       429  the episode's queue is full
-|- RateLimitedError            429  too many requests of the client are waiting
-|- EpisodeTakenOverError       409  another connection has taken over the episode
-|- UnknownSnapshotError        404  no snapshot has that id
-|- ForeignSnapshotError        409  the snapshot is of another episode
-|- LostSnapshotError           410  a database of the snapshot is missing
-|- CorruptSnapshotError        410  the snapshot is damaged or of another version
-|- EpisodeQuarantinedError     410  the episode is in quarantine
-|- UnknownQuarantineItemError  404  no item in quarantine has that id
-|- QuarantineConflictError     409  the item in quarantine cannot be restored
-|- SnapshotLimitError          409  the maximum number of snapshots is reached
-|- StorageFullError            507  the gateway's folder cannot be written
-|- AtCapacityError             503  the maximum number of episodes is reached
-|- OracleDemoLimitError        429  the maximum number of demonstrations is reached
-|- OracleNotInstalledError     501  the policy `oracle` is not installed
-|- BrowserMissingError         409  the gateway has no browser
-|- WindowLimitError            429  the maximum number of windows is reached
-|- BrowserUnavailableError     503  the browser does not respond
-|- ServicesUnavailableError    503  a service does not respond
-|- ShuttingDownError           503  the gateway is shutting down
-|- UnansweredError             504  the gateway shut down before it responded
-`- InternalError               500  a bug in the gateway
-InfrastructureError                 a bug or outage: the episode ends as infra_error
-`- ServiceRefusalError              a service refused a call of the gateway
-LeaseHeldError                      another gateway holds the lease of a service
-UnusableFilesError                  files of an episode or snapshot that this version cannot use
-"""
+"""Errors of the gateway as problem details (RFC 9457), each with a stable code."""
 
 from __future__ import annotations
 
@@ -99,6 +57,10 @@ class UnknownEpisodeError(GatewayError):
 
 class EpisodeExistsError(GatewayError):
     status, code, title = 409, "episode-exists", "Episode already exists"
+
+
+class EpisodeKeptError(GatewayError):
+    status, code, title = 409, "episode-kept", "The episode is always kept"
 
 
 class NotResetError(GatewayError):

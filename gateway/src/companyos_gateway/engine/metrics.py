@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from companyos_shared.telemetry.histogram import LatencyHistogram
@@ -36,9 +38,24 @@ class EngineMetrics:
         """Return a context manager that measures a step; set its `outcome` before it exits."""
         return StepMeasurement(self, episode, number, tool)
 
-    def measure_operation(self, operation: str, episode: Episode | None = None) -> OperationMeasurement:
-        """Return a context manager that measures an operation of the trainer, on an episode if it is known already."""
-        return OperationMeasurement(self, operation, episode)
+    @contextmanager
+    def measure_operation(self, operation: str, episode: Episode | None = None) -> Iterator[Span]:
+        """Measure an operation of the trainer, on an episode if it is known already, and yield its span."""
+        result, began_at = DONE, time.perf_counter()
+        with self.traces.span(operation) as span, ExitStack() as stack:
+            if episode is not None:
+                op = stack.enter_context(OperationScope(episode.internal_id, episode.epoch, episode.step))
+                span.set(episode=op.episode, epoch=op.epoch, step=op.step)
+            try:
+                yield span
+            except BaseException as error:
+                result = str(getattr(error, "code", FAILED))
+                raise
+            finally:
+                latency = self.control_latency.setdefault(operation, LatencyHistogram())
+                latency.observe(time.perf_counter() - began_at)
+                self.control[operation, result] += 1
+                span.set(outcome=result)
 
     def record_step(self, episode: Episode, number: int, milliseconds: float) -> None:
         """Record a committed step; by default, does nothing."""
@@ -83,43 +100,3 @@ class StepMeasurement:
         self._op.__exit__()
         if error[0] is None:
             metrics.record_step(self._episode, self._number, 1000 * duration_s)
-
-
-class OperationMeasurement:
-    """Measures one operation of the trainer."""
-
-    __slots__ = ("_began_at", "_metrics", "_op", "_operation", "_span")
-
-    def __init__(self, metrics: EngineMetrics, operation: str, episode: Episode | None) -> None:
-        self._metrics = metrics
-        self._operation = operation
-        self._op = None if episode is None else OperationScope(episode.internal_id, episode.epoch, episode.step)
-
-    def set_episode(self, episode: Episode) -> None:
-        """Set the episode that the operation created."""
-        self._span.set(episode=episode.internal_id, epoch=episode.epoch, step=episode.step)
-
-    def __enter__(self) -> OperationMeasurement:
-        self._span = self._metrics.traces.span(self._operation)
-        self._span.__enter__()
-        if self._op is not None:
-            op = self._op.__enter__()
-            self._span.set(episode=op.episode, epoch=op.epoch, step=op.step)
-        self._began_at = time.perf_counter()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        metrics, result = self._metrics, _result(error[1])
-        metrics.control_latency.setdefault(self._operation, LatencyHistogram()).observe(
-            time.perf_counter() - self._began_at
-        )
-        metrics.control[self._operation, result] += 1
-        self._span.set(outcome=result)
-        self._span.__exit__(*error)
-        if self._op is not None:
-            self._op.__exit__()
-
-
-def _result(error: object) -> str:
-    """Return `done`, the code of a refusal, or `failed`."""
-    return DONE if error is None else str(getattr(error, "code", FAILED))

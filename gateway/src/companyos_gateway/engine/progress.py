@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,6 +27,7 @@ CallKey = tuple[str, str, str]
 RETRY_AFTER = "retry_after_s"
 """Member that the gateway adds to the result of a temporary error."""
 
+_RUBRIC_RAISED = "the rubric of %s raised an exception"
 _log = logging.getLogger(__name__)
 
 
@@ -171,16 +171,20 @@ class Progress:
 
     def find_verdict(self, task: Task) -> Verdict | None:
         """Return the verdict on the current state; None if the rubric raises an exception, which is logged."""
-        with _logged_failure(task):
+        try:
             return task.instance.rubric.judge(self.evidence, self.finish)
-        return None
+        except Exception:  # noqa: BLE001 - scenarios of other packages raise any
+            _log.exception(_RUBRIC_RAISED, task.key)
+            return None
 
     def find_episode_verdict(self, task: Task) -> EpisodeVerdict | None:
         """Return the verdict in the format of the API; None if the rubric raises an exception, which is logged."""
-        with _logged_failure(task):
+        try:
             verdict = task.instance.rubric.judge(self.evidence, self.finish)
             return to_episode_verdict(verdict, self.evidence, is_over=self.outcome is not None)
-        return None
+        except Exception:  # noqa: BLE001 - scenarios of other packages raise any
+            _log.exception(_RUBRIC_RAISED, task.key)
+            return None
 
     def complete_step(self, completed: CompletedStep, max_steps: int) -> StepObservation:
         """Record a completed step, and return its observation."""
@@ -191,15 +195,6 @@ class Progress:
         observation = build_observation(completed, max_steps)
         self.last_step = LastStep(completed.tool, completed.arguments, observation)
         return observation
-
-
-@contextmanager
-def _logged_failure(task: Task) -> Iterator[None]:
-    """Log an exception of a rubric, and continue after the `with` block."""
-    try:
-        yield
-    except Exception:  # noqa: BLE001 - scenarios of other packages raise any
-        _log.exception("the rubric of %s raised an exception", task.key)
 
 
 def replay(progress: Progress, task: Task, entries: Iterable[Entry]) -> StepIntent | None:

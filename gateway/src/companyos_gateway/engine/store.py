@@ -15,7 +15,7 @@ from companyos.contract import Outcome
 from companyos_gateway.engine.episode import VERSION, Episode
 from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.episode_removal import EpisodeRemover
-from companyos_gateway.engine.errors import AtCapacityError, EpisodeExistsError, UnknownEpisodeError
+from companyos_gateway.engine.errors import AtCapacityError, EpisodeExistsError, EpisodeKeptError, UnknownEpisodeError
 from companyos_gateway.engine.journal import Journal
 from companyos_gateway.engine.manifest import Manifest, ManifestState
 from companyos_gateway.engine.progress import Progress
@@ -200,6 +200,13 @@ class EpisodeStore:
         """Detach the episode from its connection, unless another connection holds it."""
         if episode.holder is holder:
             episode.holder, episode.detached_at = None, time.monotonic()
+
+    def delete(self, episode_id: str) -> None:
+        """Free the live episode of that id; raises EpisodeKeptError (409) for the kept one, and the errors of `get`."""
+        episode = self.get(episode_id)
+        if episode_id == self._kept_episode:
+            raise EpisodeKeptError(f"The gateway keeps the episode {episode_id!r}.")
+        self.free(episode)
 
     def free(self, episode: Episode) -> None:
         """Close the episode if it is open, and remove it from the files and the services."""

@@ -1,20 +1,4 @@
-"""Expected errors as subclasses of ServiceError, and the handlers that return them as application/problem+json.
-
-ServiceError             base class; features define subclasses beside their rules
-|- of the input          InvalidArgumentsError, InvalidCursorError, QueryBlankError, StaleVersionError,
-|                       IdempotencyKeyReusedError, MalformedBodyError, BodyTooLargeError
-|- of the caller         UnsignedCallError, InvalidContextError, CallExpiredError, CallReplayedError
-|- of the gateway        LeaseHeldError, StaleGenerationError
-|- of the quarantine     UnknownEntryError, QuarantineConflictError
-|- of the source         UnknownSourceError, UnknownBaseError, SourceMismatchError, InvalidSeedError,
-|                       CorruptSourceError, OutdatedSourceError
-|- of the episode        StaleEpochError, OutdatedEpisodeError, CorruptEpisodeError, EpisodeDroppedError,
-|                       StepReusedError, StepSupersededError
-|- of the storage        StorageFullError
-|- injected faults       ServiceUnavailableError, TooManyRequestsError, GatewayTimeoutError,
-|                       AuthorizationUnavailableError
-`- InternalError         an unexpected exception
-"""
+"""Expected errors as subclasses of ServiceError, and the handlers that return them as application/problem+json."""
 
 from __future__ import annotations
 

@@ -86,9 +86,8 @@ async def _start_episode(runtime: GatewayRuntime, request: Request) -> Response:
 
 
 async def _end_episode(runtime: GatewayRuntime, request: Request) -> Response:
-    """End an episode and free its resources; raises UnknownEpisodeError (404)."""
-    store = runtime.engine().store
-    store.free(store.get(str(submitted(request).arguments.get("episode_id", ""))))
+    """End an episode and free its resources; raises the errors of `EpisodeStore.delete`."""
+    runtime.engine().store.delete(str(submitted(request).arguments.get("episode_id", "")))
     return RedirectResponse(prefix_of(request), SEE_OTHER)
 
 
