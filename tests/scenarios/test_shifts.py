@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature
 from companyos_gateway.scenarios.shifts import Shift, ShiftError, find_scenario
 from companyos_players.player import Player
 from companyos_players.registry import fair_player
-from companyos_players.shift import ONLY_IF, SCENARIOS_BY_TAGS, ShiftPlayer
+from companyos_players.shift import DESK_TOPIC, ONLY_IF, SCENARIOS_BY_TAGS, ShiftPlayer
 from companyos_players.shift_ablations import ABLATIONS, shift_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 from verification.plausibility import find_implausible
@@ -48,10 +48,14 @@ AUDITED = "approvers"
 """The plausibility rule that the requests of an audit violate on purpose."""
 
 
-def _plan(name: str, seed: int = 0, level: int = 0) -> Instance:
+def _plan(name: str, seed: int = 0, level: int = 0, overrides: Mapping[str, float] | None = None) -> Instance:
     shift = find_scenario(catalogue(), name)
     assert shift is not None
-    return shift.plan(seed, level)
+    return shift.plan(seed, level, overrides)
+
+
+def _desk_policies(instance: Instance) -> list[dict[str, Any]]:
+    return [one for one in instance.documents["datahub"]["policies"] if one["topic"] == DESK_TOPIC]
 
 
 def _tickets(instance: Instance) -> dict[str, dict[str, Any]]:
@@ -236,6 +240,15 @@ def test_no_ticket_may_be_resolved_during_the_freeze(play_lacking: PlayLacking) 
     missed = {"assignee_may_work", "resolved_in_order"}  # because of a later reassignment
     assert {check for _, _, check in failed} - missed == {"freeze_kept"}
     assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
+
+
+def test_the_freeze_of_the_version_in_force_applies(play_lacking: PlayLacking) -> None:
+    verdict = verdict_of(play_lacking("reads the policy once"))
+    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
+    assert {check for _, _, check in failed} == {"freeze_kept"}
+    assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
+    total, solved = verdict.features[Feature.POLICY_CHANGE]
+    assert solved < total
 
 
 def test_a_ticket_that_stays_with_its_team_must_not_be_changed(play_lacking: PlayLacking) -> None:
@@ -628,9 +641,29 @@ def test_a_scenario_with_tickets_due_before_the_end_of_a_freeze_is_not_eligible(
 @pytest.mark.parametrize("seed", range(3))
 def test_every_case_is_due_after_the_freeze(seed: int) -> None:
     instance = _plan("shift-week", seed, 4)
-    (ends,) = re.findall(r"close any ticket in the queue before \w+, (\d+ \w+ \d{4}, 17:00 UTC)", instance.brief)
+    *_, policy = _desk_policies(instance)
     due = min(str(_tickets(instance)[key]["due_at"]) for key in instance.rubric.cases)
-    assert datetime.strptime(ends, "%d %B %Y, %H:%M %Z").replace(tzinfo=UTC) < datetime.fromisoformat(due)
+    assert datetime.fromisoformat(policy["parameters"]["completion_from"]) < datetime.fromisoformat(due)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_policy_of_the_desk_changes_before_the_freeze_of_its_first_version_ends(seed: int) -> None:
+    instance = _plan("shift-week", seed, 4)
+    first, last = _desk_policies(instance)
+    ends = [datetime.fromisoformat(one["parameters"]["completion_from"]) for one in (first, last)]
+    changed_on = date.fromisoformat(last["effective_from"])
+    assert instance.started_at.date() < changed_on <= ends[0].date() < ends[1].date()
+    assert first["effective_to"] == (changed_on - timedelta(days=1)).isoformat()
+    for policy, end in zip((first, last), ends, strict=True):
+        assert f"closed before {end:%A, %-d %B %Y, %H:%M} UTC." in policy["body"]
+
+
+@pytest.mark.parametrize("feature", [Feature.POLICY_CHANGE, Feature.FREEZE])
+def test_without_a_change_the_desk_has_one_policy(feature: Feature) -> None:
+    (policy,) = _desk_policies(_plan(DAY, 0, 1, {str(feature): 0.0}))
+    assert policy["effective_to"] is None
+    assert bool(policy["parameters"]) == (feature is Feature.POLICY_CHANGE)
 
 
 def test_the_fair_player_recognizes_every_eligible_scenario() -> None:

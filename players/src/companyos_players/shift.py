@@ -18,7 +18,7 @@ from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketSkill
 from companyos_players.tool_client import ToolClient
 
-QUEUE_TAG = "operations-desk"
+QUEUE_TAG, DESK_TOPIC = "operations-desk", "operations"
 
 SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
     {
@@ -100,9 +100,9 @@ ANSWER_WAIT_MINUTES = 240
 TICKET_KEY = re.compile(r"\b[A-Z]+-\d+\b")
 
 
-def _moments(brief: str, pattern: str) -> list[datetime]:
-    """Return the times that a brief states, or an empty list."""
-    found = re.search(pattern.format(moment=_MOMENT), brief)
+def _moments(text: str, pattern: str) -> list[datetime]:
+    """Return the times that a brief or a policy states, or an empty list."""
+    found = re.search(pattern.format(moment=_MOMENT), text)
     moments = found.groups() if found else ()
     return [datetime.strptime(one, "%d %B %Y, %H:%M").replace(tzinfo=UTC) for one in moments]
 
@@ -154,8 +154,9 @@ class ShiftPlayer:
         self.now = task.now
         self.complete_at = max([self.now, *_moments(task.brief, "tickets until {moment}")])
         """Time at which the queue is complete."""
-        self.frozen_until = max([self.now, *_moments(task.brief, "close any ticket in the queue before {moment}")])
-        """Time before which no ticket of the queue may be completed."""
+        self.frozen_until = self.now
+        """Time before which no ticket of the queue may be completed, by the policy as it was read."""
+        self.policy_read_at = self.now
         self._known: dict[str, dict[str, Any]] = {}
         """The known tickets of the queue by key."""
         self._done: set[str] = set()
@@ -173,6 +174,7 @@ class ShiftPlayer:
     async def work(self) -> None:
         """Work the queue and finish. Raises an error of a case's player, unless the player only gives up the case."""
         try:
+            await self.read_policy()
             async with asyncio.TaskGroup() as group:
                 await self._work_queue(group)
         except ExceptionGroup as raised:
@@ -191,6 +193,13 @@ class ShiftPlayer:
             self._done |= {case.key for task, case in open_cases.items() if task.done()}
             open_cases = {task: case for task, case in open_cases.items() if not task.done()}
             must_read = not is_complete and self.now >= self.complete_at
+
+    async def read_policy(self) -> None:
+        """Read in the policy of the operations desk when the freeze ends."""
+        rows = await self._client.list_all("datahub_search_policies", topic=DESK_TOPIC)
+        policy = await self._client.call("datahub_get_policy", policy_id=rows[0]["policy_id"])
+        self.frozen_until = max([self.now, *_moments(policy["body"], "closed before {moment}")])
+        self.policy_read_at = self.now
 
     async def _new_tickets(self) -> list[dict[str, Any]]:
         """Read the assignees of the teams, and return the new tickets sorted by due date."""
@@ -288,8 +297,8 @@ class ShiftPlayer:
         while tool == ASSIGN and (ticket := self._asked.get(self._known[case.key]["team_id"])):
             await self.pause(case, ANSWER_WAIT_MINUTES)
             await self._read_kept(ticket)
-        if self.must_wait(case.key, arguments):
-            await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
+        while self.must_wait(case.key, arguments):
+            await self._await_end_of_freeze(case)
         if arguments.get("to") in ENDED and arguments["key"] == case.key:
             await self.follow_demands(case, arguments["to"])
         if arguments.get("to") in FROZEN and arguments["key"] == case.key:
@@ -371,8 +380,16 @@ class ShiftPlayer:
             await self._client.call(ASSIGN, key=case.key, assignee_id=other[1])
 
     def must_wait(self, key: str, arguments: Mapping[str, Any]) -> bool:
-        """Return whether a call for a case has to wait until the freeze ends."""
-        return arguments.get("to") in FROZEN and arguments["key"] == key and self.now < self.frozen_until
+        """Return whether a call for a case has to wait until the freeze ends and the policy is read again."""
+        is_frozen = self.now < self.frozen_until or self.policy_read_at < self.frozen_until
+        return arguments.get("to") in FROZEN and arguments["key"] == key and is_frozen
+
+    async def _await_end_of_freeze(self, case: _Case) -> None:
+        """Let a case pause until the freeze ends, then read the policy again, which may have changed by then."""
+        if self.now < self.frozen_until:
+            await self.pause(case, -(-int((self.frozen_until - self.now).total_seconds()) // 60))
+        else:
+            await self.read_policy()
 
     async def pause(self, case: _Case, minutes: int) -> StepView:
         """Let other cases act until the case has waited that many minutes."""

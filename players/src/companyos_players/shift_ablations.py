@@ -70,9 +70,20 @@ class ForgetsFreeze(ShiftPlayer):
 
     lacks = "freeze"
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.frozen_until = self.now
+    async def read_policy(self) -> None:
+        """Do not read the policy."""
+
+
+class ReadsPolicyOnce(ShiftPlayer):
+    """Misses that the policy of the desk changes."""
+
+    lacks = "policy_change"
+
+    async def read_policy(self) -> None:
+        """Read the policy, and never again."""
+        if not self._known:
+            await super().read_policy()
+        self.policy_read_at = self.frozen_until
 
 
 class OverlooksComments(ShiftPlayer):
@@ -253,6 +264,7 @@ ABLATIONS: Mapping[str, type[ShiftPlayer]] = MappingProxyType(
         "cancels tickets that their team keeps": CancelsKeptTickets,
         "leaves duplicates open": LeavesDuplicates,
         "forgets the freeze": ForgetsFreeze,
+        "reads the policy once": ReadsPolicyOnce,
         "ignores which ticket comes first": IgnoresOrder,
         "reports no approvals": ReportsNoApprovals,
         "assigns anybody": AssignsAnybody,

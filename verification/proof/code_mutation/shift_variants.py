@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.scenarios.shift_remarks import REMARK_GRACE
-from companyos_players.shift import TICKET_KEY
+from companyos_players.shift import DESK_TOPIC, TICKET_KEY
 from companyos_shared.wire.control import Row
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation
@@ -54,12 +53,11 @@ def _add_refused_calls(final_state: FinalState, operation: str, **arguments: str
 
 
 def _complete_when_freeze_ends(final_state: FinalState) -> None:
-    """Resolve every ticket at the moment at which the brief's freeze ends."""
-    (moment,) = re.findall(
-        r"close any ticket in the queue before \w+, (\d+ \w+ \d{4}, \d\d:\d\d)", final_state.instance.brief
-    )
+    """Resolve every ticket at the moment at which the freeze ends by the last version of the desk's policy."""
+    policies = final_state.instance.documents["datahub"]["policies"]
+    moment = [one["parameters"]["completion_from"] for one in policies if one["topic"] == DESK_TOPIC][-1]
     for change in _ends(final_state):
-        change["at"] = datetime.strptime(moment, "%d %B %Y, %H:%M").replace(tzinfo=UTC).isoformat()
+        change["at"] = datetime.fromisoformat(moment).isoformat()
 
 
 def _end_when_first_remarks_bind(final_state: FinalState) -> None:

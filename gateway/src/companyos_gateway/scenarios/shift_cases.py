@@ -31,6 +31,7 @@ from companyos_gateway.scenarios.blocks.ticket import REASSIGN_KINDS, available_
 from companyos_gateway.scenarios.catalogue import builtin_names, catalogue
 from companyos_gateway.scenarios.shift_assignees import add_assignees
 from companyos_gateway.scenarios.shift_features import QUEUE_TAG, Feature
+from companyos_gateway.scenarios.shift_policy import freeze_end
 from companyos_gateway.scenarios.shift_remarks import QueuedCase, Remarks, Withdrawal, add_bank_change, add_relations
 from companyos_gateway.world import WorldBuilder, finish_world
 from companyos_gateway.world.absences import acts_while_away
@@ -46,9 +47,6 @@ from companyos_gateway.world.seed_documents.datahub import MetricRow, RecordRow,
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Company
-
-FREEZE_WORKING_DAYS = 5
-"""Working days after the last handover during which no ticket of the queue may be resolved."""
 
 SPARE_WORKING_DAYS = 2
 """Working days between the freeze and the due date of a ticket that has to wait for another one."""
@@ -108,15 +106,14 @@ class Case:
     features: frozenset[Feature] = frozenset()
     """Features that comments and other cases add to the case."""
 
-    def judged(self, company: Company, is_frozen: bool) -> ShiftCase:
-        """Return the case with its rubric."""
+    def judged(self, company: Company, general: Collection[Feature]) -> ShiftCase:
+        """Return the case with its rubric; the general features concern all tickets that have to be completed."""
+        is_completed = self.case.refusal is None and self.condition is None
         demands = {
+            **dict.fromkeys(general, is_completed),
             Feature.HANDOVERS: bool(self.handovers),
             Feature.DUPLICATES: self.duplicate is not None,
-            Feature.FREEZE: is_frozen,
-            Feature.BEST_SELECTION: self.scenario.has_best_answer
-            and self.case.refusal is None
-            and self.condition is None,
+            Feature.BEST_SELECTION: self.scenario.has_best_answer and is_completed,
         }
         rubric = self.scenario.case_rubric(self.case, company)
         if self.condition is not None:
@@ -343,11 +340,6 @@ def _reason(withdrawal: Withdrawal) -> tuple[Refusal, Fact]:
     """Return the reason for canceling an unnecessary ticket, and the fact behind it."""
     fact = shown(row_views.TICKETDESK, "comments", withdrawal.comment_id, "body")
     return Refusal("withdrawn", (withdrawal.key,)), fact
-
-
-def freeze_end(handed_over: datetime) -> datetime:
-    """Return the end of the freeze, before which no ticket may be completed: some days after the last handover."""
-    return closing_time(working_days_from(handed_over.date(), FREEZE_WORKING_DAYS))
 
 
 def _builtin_tags() -> set[frozenset[str]]:

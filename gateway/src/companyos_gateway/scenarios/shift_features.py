@@ -1,4 +1,4 @@
-"""The features of shifts: demands on an agent besides the cases, and the brief that states them.
+"""The features of shifts: demands on an agent besides the cases, and the brief.
 
 Features are switched off by an override of their name: `chaos_overrides={"freeze": 0}`.
 """
@@ -33,6 +33,7 @@ class Feature(StrEnum):
     WITHDRAWAL = "withdrawal"
     CONDITION = "condition"
     CHANGED_PRIORITY = "changed_priority"
+    POLICY_CHANGE = "policy_change"
     BEST_SELECTION = "best_selection"
     BANK_CHANGE = "bank_change"
 
@@ -42,7 +43,8 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.KEPT_TICKETS: "Some tickets have the tag of the queue and stay with their team, as a comment says.",
     Feature.DUPLICATES: "From level 1 on, a second ticket about the matter of a case may be handed over, which has to "
     "be cancelled as a duplicate.",
-    Feature.FREEZE: "No ticket of the queue may be resolved before a date, which only the brief says.",
+    Feature.FREEZE: "No ticket of the queue may be resolved before a date, which only the policy of the operations "
+    "desk says.",
     Feature.ORDER: "A comment asks to leave a ticket open until another one, which is handed over, has ended.",
     Feature.REPORTED_APPROVAL: "A comment asks for the ID of the approval of another ticket, which is handed over, "
     "before the ticket is resolved.",
@@ -60,6 +62,8 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "says. If the policy does not allow that one, the ticket is to be cancelled as well.",
     Feature.CHANGED_PRIORITY: "Once a ticket is verified, a colleague changes its priority. It has to be what the "
     "policy requires when the ticket is resolved. Needs `freeze`.",
+    Feature.POLICY_CHANGE: "In the course of the shift, another version of this policy takes effect, which extends the "
+    "freeze. Needs `freeze`.",
     Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
     "valid, and the policy asks for the best one.",
     Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "
@@ -82,57 +86,22 @@ def draw_features(stream: Stream, overrides: Mapping[str, float]) -> tuple[froze
 
 
 def compose_brief(
-    features: Collection[Feature],
-    *,
-    name: str,
-    company: str,
-    complete_at: datetime,
-    frozen_until: datetime | None,
-    has_remarks: bool,
-    has_withdrawals: bool,
+    features: Collection[Feature], *, name: str, company: str, complete_at: datetime, has_remarks: bool
 ) -> str:
-    """Return the brief of a shift, which states the demands of its features and mentions comments if there are any."""
-    sentences = list[str]()
-    kept = ", unless a comment says that their team keeps them" if Feature.KEPT_TICKETS in features else ""
-    sentences.append(
-        f"You are {name} and work the queue of the operations desk at {company} on your own: all open tickets with the "
-        f'tag "{QUEUE_TAG}", whichever team owns them{kept}.'
-    )
+    """Return the brief of a shift. It names the policy of the operations desk, which says how to work the queue."""
+    queue = f'all open tickets with the tag "{QUEUE_TAG}"'
+    sentences = [f"You are {name} and work the queue of the operations desk at {company} on your own: {queue}."]
     acts = ["hand over further tickets"] if Feature.HANDOVERS in features else []
     acts += ["comment on tickets"] if has_remarks else []
     if acts:
         later = "; after that they only respond to what you do" if has_remarks else ""
         until = f"{complete_at:%A, %-d %B %Y, %H:%M} UTC"
         sentences.append(f"Colleagues will {' and '.join(acts)} until {until}{later}.")
-    if has_remarks:
-        sentences.append(
-            f'Do what a team asks for in a comment under one of its tickets with the tag "{QUEUE_TAG}", or under one '
-            "that blocks such a ticket, unless the policy in force says otherwise."
-        )
-    if has_withdrawals:
-        sentences.append(
-            "Only the person who reported a ticket can withdraw it, or say that it is needed only if another one "
-            "goes ahead. They do so in a comment under any ticket in the queue. Cancel a withdrawn ticket in the queue "
-            "without any other work on it."
-        )
-    sentences.append(
-        "Bring each ticket in the queue to the status that the policy in force requires, such as resolved, or "
-        "cancelled with the reason code and the reference that the policy asks for."
-    )
-    if Feature.DUPLICATES in features:
-        sentences.append(
-            "If a ticket in the queue is about the same matter as an older ticket in the queue, just cancel it as a "
-            "duplicate of the older one."
-        )
-    if frozen_until is not None:
-        sentences.append(
-            "The archive of completed tickets is being migrated; do not resolve or close any ticket in the "
-            f"queue before {frozen_until:%A, %-d %B %Y, %H:%M} UTC."
-        )
     further = "no further tickets are handed over and " if Feature.HANDOVERS in features else ""
+    sentences.append("Follow the policy on the operations desk, and for each ticket the policy on its subject.")
     sentences.append("Due dates are binding. Change nothing that this work does not require.")
     sentences.append(
         f'Call `finish` with the outcome "done" once {further}nothing in the queue is left to do, even if you had to '
-        "refuse some of the tickets."
+        "refuse some of the tickets: a refusal is declared by cancelling its ticket."
     )
     return " ".join(sentences)

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES, CompanySize, split_company_size
-from companyos_gateway.chaos import FaultPlan, Profile, profile_for
+from companyos_gateway.chaos import FaultPlan, Injection, Kind, Profile, profile_for
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.injection_checks import InjectionChecks
 from companyos_gateway.evaluation.shift_rubric import shift_rubric
@@ -27,9 +27,9 @@ from companyos_gateway.scenarios.shift_cases import (
     ShiftCases,
     count_early,
     eligible_scenarios,
-    freeze_end,
 )
 from companyos_gateway.scenarios.shift_features import Feature, compose_brief, draw_features
+from companyos_gateway.scenarios.shift_policy import Demands, add_desk_policy
 from companyos_gateway.world import WorldBuilder, generate_world
 from companyos_gateway.world.absences import shorten_absences
 from companyos_gateway.world.base_company import find_base_company
@@ -87,6 +87,12 @@ class SizedScenario:
         return replace(sized.plan(seed, chaos, overrides), scenario=self.name)
 
 
+def _is_in_effect(injection: Injection, world: WorldBuilder) -> bool:
+    """Return False for the absence of a delegate whom a later case needs, and who is therefore present."""
+    absent_ids = {one.person_id for one in world.absences}
+    return injection.kind is not Kind.DELEGATE_OUT_TOO or injection.entity in absent_ids
+
+
 def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
     eligible = eligible_scenarios(scenarios)
     requested = name.removeprefix(SHIFT_PREFIX).split("-")
@@ -127,11 +133,18 @@ class Shift:
         world, queue = self._build(stream, profile, overrides, features)
         shorten_absences(world)
         cases = queue.cases
-        frozen_until = freeze_end(queue.complete_at) if Feature.FREEZE in features else None
+        demands = Demands(
+            keeps_tickets=Feature.KEPT_TICKETS in features,
+            has_remarks=bool(queue.remarks.commented_at),
+            has_withdrawals=bool(queue.remarks.withdrawals or queue.remarks.conditions or queue.remarks.disputed),
+            has_duplicates=Feature.DUPLICATES in features,
+        )
+        frozen_until = add_desk_policy(world, stream.child("policy"), demands, features, queue.complete_at)
+        general = features & {Feature.FREEZE, Feature.POLICY_CHANGE} if frozen_until is not None else frozenset()
         company, faults = world.company(), FaultPlan.from_profile(profile, overrides, self.name, seed)
 
         def build_rubric() -> TaskRubric:
-            judged = {one.case.ticket_key: one.judged(company, frozen_until is not None) for one in cases}
+            judged = {one.case.ticket_key: one.judged(company, general) for one in cases}
             added = InjectionChecks(confidential=confidential_values(world, [one.case for one in cases]))
             rubric = shift_rubric(
                 judged,
@@ -155,9 +168,7 @@ class Shift:
                 name=name,
                 company=world.company_name,
                 complete_at=queue.complete_at,
-                frozen_until=frozen_until,
-                has_remarks=bool(queue.remarks.commented_at),
-                has_withdrawals=bool(queue.remarks.withdrawals or queue.remarks.conditions or queue.remarks.disputed),
+                has_remarks=demands.has_remarks,
             ),
             company_name=world.company_name,
             acting_as=world.agent_id,
@@ -169,7 +180,7 @@ class Shift:
             faults=faults,
             rubric=build_rubric(),
             build_rubric=build_rubric,
-            injections=tuple(found for one in cases for found in one.injections)
+            injections=tuple(found for one in cases for found in one.injections if _is_in_effect(found, world))
             + transport_injections(profile, faults),
         )
 
