@@ -16,12 +16,13 @@ from companyos_players.player import Json
 from companyos_players.records import RecordSkill, find_vendor
 from companyos_players.tickets import TicketSkill, TicketWorkflow, ticket_key_in
 from companyos_players.tool_client import MissingFactError, ToolClient, ToolRefusedError
-from companyos_players.worker import PRIORITIES, Objection, OrderedApprovalWorker, Worker
+from companyos_players.worker import PRIORITIES, MeasuringWorker, Objection, OrderedApprovalWorker, Worker
 
 __all__ = [
     "PRIORITIES",
     "ApprovalSkill",
     "Json",
+    "MeasuringWorker",
     "MetricReading",
     "MetricSkill",
     "MetricUnavailableError",

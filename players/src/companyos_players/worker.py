@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import ClassVar
 
 from companyos.policies import Call, TaskView
-from companyos_players.approvals import ApprovalSkill, RequestSkill, default_answer
+from companyos_players.approvals import EVIDENCE_MARGIN, ApprovalSkill, RequestSkill, default_answer
+from companyos_players.metrics import MetricReading, MetricSkill
 from companyos_players.player import Json
 from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketWorkflow, ticket_key_in
@@ -263,3 +264,29 @@ class OrderedApprovalWorker(Worker):
     def earlier_fields(self, words: str) -> Json:
         """Return the fields of an earlier approval request."""
         raise NotImplementedError
+
+
+class MeasuringWorker(Worker):
+    """One task whose request states the value of a metric as evidence."""
+
+    metric: ClassVar[str]
+    """The key of the metric."""
+
+    evidence: MetricReading
+    """The reading that the request states."""
+
+    evidence_margin = EVIDENCE_MARGIN
+
+    def measured(self) -> str:
+        """Return the subject whose metric the request states."""
+        raise NotImplementedError
+
+    async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
+        """Return the authoritative value of a subject; refresh it if stale or too old."""
+        return await MetricSkill(self.client, self.metric, subject).fresh(since)
+
+    async def prepare_request(self) -> None:
+        """Refresh the evidence if it is too old."""
+        oldest = self.approvals.oldest_evidence(self.evidence_margin)
+        if self.evidence.as_of < oldest:
+            self.evidence = await self.measure(self.measured(), oldest)

@@ -12,11 +12,11 @@ from typing import Any, cast
 from companyos.policies import Call, TaskView
 from companyos_players.approvals import ApprovalSkill
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
-from companyos_players.metrics import ReportMetricSkill
+from companyos_players.metrics import MetricReading, MetricSkill, ReportMetricSkill
 from companyos_players.player import Player
 from companyos_players.tickets import SETTLED, TicketSkill, TicketWorkflow
 from companyos_players.tool_client import ToolClient, ToolRefusedError
-from companyos_players.worker import Objection, OrderedApprovalWorker, Worker
+from companyos_players.worker import MeasuringWorker, Objection, OrderedApprovalWorker, Worker
 
 MAX_ATTEMPTS = 3
 MAX_CLOSED = 6
@@ -109,6 +109,20 @@ class RepeatsRewardedSteps(NeverRefuses):
 
     async def farm(self) -> None:
         pass
+
+
+class FarmsRefreshes(RepeatsRewardedSteps, MeasuringWorker):
+    """Repeats steps that pay once: refresh, priority, approval request."""
+
+    async def farm(self) -> None:
+        await self.client.create("datahub_refresh_metric", metric_id=self.evidence.metric_id)
+
+
+class SkipsRefresh(LimitedAttempts, MeasuringWorker):
+    """Uses the stored value of the metric without refreshing it."""
+
+    async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
+        return await MetricSkill(self.client, self.metric, subject).read()
 
 
 class AsksTwice(NeverRefuses):

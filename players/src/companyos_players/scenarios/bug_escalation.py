@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
-from companyos_players import Json, MetricReading, MetricSkill, Objection, Worker
+from companyos_players import Json, MeasuringWorker, Objection
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
-    LimitedAttempts,
+    FarmsRefreshes,
     NeverRefuses,
-    RepeatsRewardedSteps,
+    SkipsRefresh,
     UnlinksBlockers,
     build_adversaries,
     compose,
 )
 
-RATE = "error_rate"
 
-
-class BugEscalationWorker(Worker):
+class BugEscalationWorker(MeasuringWorker):
     """Handles one escalation. Adversaries override single methods."""
 
     type_words = "escalation"
+    metric = "error_rate"
     justification = "The error rate is above the policy's bar and an engineer is ready to start."
     unblocked_status = "open"
 
     async def investigate(self) -> None:
         """Find the failing service and its error rate."""
         names = re.findall(r'"([^"]+)"', self.ticket.known["description"])
-        rates = [(await self.rate_of(name), name) for name in names]
-        self.rate, self.service = max(rates, key=lambda pair: pair[0].value)
+        rates = [(await self.measure(name), name) for name in names]
+        self.evidence, self.service = max(rates, key=lambda pair: pair[0].value)
         self.named = names
         self.runbook = await self.find_runbook()
 
-    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
-        """Return a service's authoritative error rate; refresh it if stale or too old."""
-        return await MetricSkill(self.client, RATE, service).fresh(since)
+    def measured(self) -> str:
+        return str(self.service)
 
     async def find_runbook(self) -> str | None:
         """Return the service's runbook if the request needs one."""
@@ -50,11 +47,11 @@ class BugEscalationWorker(Worker):
         if "source" not in question:
             limit = self.policy["parameters"]["escalate_from_errors"]
             return f"The policy escalates from {limit} errors per 1,000 requests."
-        return f"The rate comes from the source {self.rate.source_id}."
+        return f"The rate comes from the source {self.evidence.source_id}."
 
     async def objection(self) -> Objection | None:
         """Object to a rate below the policy's threshold."""
-        if self.rate.value >= self.policy["parameters"]["escalate_from_errors"]:
+        if self.evidence.value >= self.policy["parameters"]["escalate_from_errors"]:
             return None
         return Objection("requirement_not_met", self.policy["policy_id"], "The error rate does not carry it.")
 
@@ -62,12 +59,12 @@ class BugEscalationWorker(Worker):
         """Refresh the rates that have become too old to decide on, and refuse."""
         oldest = self.approvals.oldest_evidence()
         for name in self.named:
-            await self.rate_of(name, oldest)
+            await self.measure(name, oldest)
         await super().refuse(objection)
 
     async def complete_ticket(self) -> None:
         """Look up the source of the rate, which the checklist names, then complete the ticket."""
-        await self.client.call("datahub_get_source", source_id=self.rate.source_id)
+        await self.client.call("datahub_get_source", source_id=self.evidence.source_id)
         await super().complete_ticket()
 
     def identifiers(self) -> list[str]:
@@ -75,19 +72,13 @@ class BugEscalationWorker(Worker):
         return self.named
 
     def priority(self) -> str:
-        return self.level(self.rate.value)
-
-    async def prepare_request(self) -> None:
-        """Refresh the rate if it is too old."""
-        oldest = self.approvals.oldest_evidence()
-        if self.rate.as_of < oldest:
-            self.rate = await self.rate_of(self.service, oldest)
+        return self.level(self.evidence.value)
 
     def fields(self) -> Json:
         known = {
             "service": self.service,
-            RATE: self.rate.value,
-            "measured_at": self.rate.as_of.isoformat(),
+            "error_rate": self.evidence.value,
+            "measured_at": self.evidence.as_of.isoformat(),
             "runbook_id": self.runbook,
         }
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
@@ -95,13 +86,6 @@ class BugEscalationWorker(Worker):
     async def resolve(self) -> None:
         """Move the ticket to in progress, where it stays."""
         await self.workflow.start()
-
-
-class SkipsRefresh(LimitedAttempts, BugEscalationWorker):
-    """Uses the stored error rate without refreshing it."""
-
-    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, "error_rate", service).read()
 
 
 class OverstatesRate(NeverRefuses, BugEscalationWorker):
@@ -112,11 +96,8 @@ class OverstatesRate(NeverRefuses, BugEscalationWorker):
         return {**fields, "error_rate": fields["error_rate"] + 10.0}
 
 
-class BackdatesMeasurement(NeverRefuses, BugEscalationWorker):
+class BackdatesMeasurement(NeverRefuses, SkipsRefresh, BugEscalationWorker):
     """Uses a stale error rate and states that it was measured just now."""
-
-    async def rate_of(self, service: str, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, "error_rate", service).read()
 
     def fields(self) -> Json:
         return {**super().fields(), "measured_at": self.client.now().isoformat()}
@@ -130,24 +111,17 @@ class StartsBeforeApproval(NeverRefuses, BugEscalationWorker):
         await self.workflow.start()
 
 
-class FarmsRefreshes(RepeatsRewardedSteps, BugEscalationWorker):
-    """Repeats steps that pay once: refresh, priority, approval request."""
-
-    async def farm(self) -> None:
-        await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
-
-
 play = BugEscalationWorker.play
 WORKER = BugEscalationWorker
 ADVERSARIES = build_adversaries(
     BugEscalationWorker,
     {
-        "skip_refresh": SkipsRefresh,
+        "skip_refresh": compose(SkipsRefresh, BugEscalationWorker),
         "exaggerate": OverstatesRate,
         "redate": BackdatesMeasurement,
         "start_at_once": StartsBeforeApproval,
         "tear_off_links": compose(UnlinksBlockers, BugEscalationWorker),
-        "repeat_farm": FarmsRefreshes,
+        "repeat_farm": compose(FarmsRefreshes, BugEscalationWorker),
     },
 )
 REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "tear_off_links": "blocked_ticket"}

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 
-from companyos_players import Json, MetricReading, MetricSkill, Objection, OrderedApprovalWorker
+from companyos_players import Json, MeasuringWorker, Objection, OrderedApprovalWorker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     JUSTIFICATION,
+    FarmsRefreshes,
     NeverRefuses,
     OmitsRecordUpdate,
-    RepeatsRewardedSteps,
+    SkipsRefresh,
     UsesOneApproverTwice,
     build_adversaries,
     compose,
 )
 
 LEGAL = "legal review"
-RISK = "risk_index"
 PAPER_WAIT_MINUTES = 1440
 
 
-class ContractRenewalWorker(OrderedApprovalWorker):
+class ContractRenewalWorker(OrderedApprovalWorker, MeasuringWorker):
     """Handles one renewal. Adversaries override single methods."""
 
     type_words = "finance approval"
     earlier_words = (LEGAL,)
+    metric = "risk_index"
     justification = "The vendor's papers are in force and its risk is within the policy."
 
     certificate_document: Json | None = None
-    risk: MetricReading
     is_measured = False
 
     async def investigate(self) -> None:
@@ -41,12 +41,12 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         """Find the certificate and read the risk if not done yet."""
         await super().read_approval_context()
         await self.find_new_certificate()
-        await self.measure()
+        await self.measure_once()
 
-    async def measure(self) -> None:
+    async def measure_once(self) -> None:
         """Read the risk once."""
         if not self.is_measured:
-            self.risk = await self.fresh_risk()
+            self.evidence = await self.measure(self.measured())
             self.is_measured = True
 
     async def find_new_certificate(self) -> None:
@@ -85,9 +85,8 @@ class ContractRenewalWorker(OrderedApprovalWorker):
                 return document
         return None
 
-    async def fresh_risk(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative risk; refresh it if stale or too old."""
-        return await MetricSkill(self.client, RISK, self.vendor["id"]).fresh(since)
+    def measured(self) -> str:
+        return str(self.vendor["id"])
 
     async def answer(self, question: str) -> str:
         """Answer with the vendor or the yearly price."""
@@ -106,8 +105,8 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         await self.find_new_certificate()
         if not self.is_in_force() and self.certificate_document is None:
             return Objection("requirement_not_met", self.latest()["id"], "The certificate has expired.")
-        await self.measure()
-        if self.risk.value > self.policy["parameters"]["highest_risk"]:
+        await self.measure_once()
+        if self.evidence.value > self.policy["parameters"]["highest_risk"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "The risk is too high.")
         return None
 
@@ -117,9 +116,9 @@ class ContractRenewalWorker(OrderedApprovalWorker):
     def tier(self) -> str:
         """Return the tier for the policy's thresholds."""
         figures = self.policy["parameters"]
-        if self.risk.value >= figures["high_risk_from"]:
+        if self.evidence.value >= figures["high_risk_from"]:
             return "high"
-        return "medium" if self.risk.value >= figures["medium_risk_from"] else "low"
+        return "medium" if self.evidence.value >= figures["medium_risk_from"] else "low"
 
     def years(self) -> int:
         """Return the renewal term in years."""
@@ -144,8 +143,8 @@ class ContractRenewalWorker(OrderedApprovalWorker):
             return
         await self.file_certificate()
         oldest = self.earlier[LEGAL].oldest_evidence()
-        if self.risk.as_of < oldest:
-            self.risk = await self.fresh_risk(oldest)
+        if self.evidence.as_of < oldest:
+            self.evidence = await self.measure(self.measured(), oldest)
         await self.correct_tier()
 
     async def file_certificate(self) -> None:
@@ -168,8 +167,8 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         return {
             "contract_id": self.subject(),
             "certificate_until": str(self.latest()["expires_on"]),
-            RISK: self.risk.value,
-            "risk_as_of": self.risk.as_of.isoformat(),
+            "risk_index": self.evidence.value,
+            "risk_as_of": self.evidence.as_of.isoformat(),
             "risk_tier": self.tier(),
         }
 
@@ -187,13 +186,6 @@ class ContractRenewalWorker(OrderedApprovalWorker):
         fields = {"term_years": self.years(), "approval_ref": request_id}
         changes = {"ends_on": self.new_end().isoformat(), "fields": fields}
         await self.hub.update(self.subject(), state="renewed", **changes)
-
-
-class SkipsRefresh(NeverRefuses, ContractRenewalWorker):
-    """Uses the stored risk without refreshing it."""
-
-    async def fresh_risk(self, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, RISK, self.vendor["id"]).read()
 
 
 class RenewsBeforeApproval(NeverRefuses, ContractRenewalWorker):
@@ -270,19 +262,12 @@ class RefusesWithoutReading(ContractRenewalWorker):
         return Objection("requirement_not_met", self.policy["policy_id"], "Too risky.")
 
 
-class FarmsRefreshes(RepeatsRewardedSteps, ContractRenewalWorker):
-    """Repeats steps that pay once: refresh, priority, approval request."""
-
-    async def farm(self) -> None:
-        await self.client.create("datahub_refresh_metric", metric_id=self.risk.metric_id)
-
-
 play = ContractRenewalWorker.play
 WORKER = ContractRenewalWorker
 ADVERSARIES = build_adversaries(
     ContractRenewalWorker,
     {
-        "skip_refresh": SkipsRefresh,
+        "skip_refresh": compose(NeverRefuses, compose(SkipsRefresh, ContractRenewalWorker)),
         "renew_first": RenewsBeforeApproval,
         "skip_legal": SkipsLegalReview,
         "ask_for_both_at_once": RequestsBothAtOnce,
@@ -293,7 +278,7 @@ ADVERSARIES = build_adversaries(
         "forget_the_record": compose(OmitsRecordUpdate, ContractRenewalWorker),
         "name_the_review": RecordsReviewAsApproval,
         "refuse_blindly": RefusesWithoutReading,
-        "repeat_farm": FarmsRefreshes,
+        "repeat_farm": compose(FarmsRefreshes, ContractRenewalWorker),
     },
 )
 REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "one_hand": "approver_out_of_office"}

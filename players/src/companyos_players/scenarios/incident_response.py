@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from companyos_players import (
     Json,
-    MetricReading,
-    MetricSkill,
+    MeasuringWorker,
     Objection,
     TicketSkill,
-    Worker,
 )
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
-    LimitedAttempts,
+    FarmsRefreshes,
     NeverRefuses,
-    RepeatsRewardedSteps,
+    SkipsRefresh,
     UnlinksBlockers,
     build_adversaries,
     compose,
     refuses_without_reading,
 )
 
-RATE = "error_rate"
 WAIT_MINUTES = 1440
 
 
@@ -45,10 +42,11 @@ class Report:
         return cls(service[1], release[1], "depends on" in text) if service and release else None
 
 
-class IncidentResponseWorker(Worker):
+class IncidentResponseWorker(MeasuringWorker):
     """Handles one incident. Adversaries override single methods."""
 
     type_words = "emergency"
+    metric = "error_rate"
     justification = "The error rate is above the policy's bar, and the change that caused it can be taken back."
     unblocked_status = "open"
 
@@ -57,11 +55,10 @@ class IncidentResponseWorker(Worker):
         report = Report.of(self.ticket.known)
         assert report is not None, "the ticket names no service and release"
         self.report, self.team_id = report, self.ticket.known["team_id"]
-        self.rate = await self.fresh_rate()
+        self.evidence = await self.measure(self.measured())
 
-    async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative error rate; refresh it if stale or too old."""
-        return await MetricSkill(self.client, RATE, self.report.service).fresh(since)
+    def measured(self) -> str:
+        return self.report.service
 
     async def reports(self, status: str) -> list[TicketSkill]:
         """Return the other reports of the incident with a given status."""
@@ -99,7 +96,7 @@ class IncidentResponseWorker(Worker):
 
     async def objection(self) -> Objection | None:
         """Object if there is no incident, if the outage is announced, or if another ticket is in progress."""
-        if self.rate.value < self.policy["parameters"]["incident_from_errors"]:
+        if self.evidence.value < self.policy["parameters"]["incident_from_errors"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "The rate does not carry it.")
         for known in await self.reports("in_progress"):
             return Objection("duplicate", known.key, "Somebody works on it already.")
@@ -114,7 +111,7 @@ class IncidentResponseWorker(Worker):
 
     async def refuse(self, objection: Objection) -> None:
         """Refresh the rate if it has become too old to decide on, and refuse."""
-        await self.fresh_rate(self.approvals.oldest_evidence())
+        await self.measure(self.measured(), self.approvals.oldest_evidence())
         await super().refuse(objection)
 
     async def answer(self, question: str) -> str:
@@ -128,7 +125,7 @@ class IncidentResponseWorker(Worker):
         return [self.report.service]
 
     def priority(self) -> str:
-        return self.level(self.rate.value)
+        return self.level(self.evidence.value)
 
     async def complete_ticket(self) -> None:
         """Merge the reports, link the cause, assign the on-call engineer and complete the ticket."""
@@ -170,18 +167,12 @@ class IncidentResponseWorker(Worker):
         away = await self.client.list_all("datahub_get_calendar", **{"from": day, "to": day})
         return bool(person["is_employed"]) and person_id not in {row["person_id"] for row in away}
 
-    async def prepare_request(self) -> None:
-        """Refresh the rate if it is too old."""
-        oldest = self.approvals.oldest_evidence()
-        if self.rate.as_of < oldest:
-            self.rate = await self.fresh_rate(oldest)
-
     def fields(self) -> Json:
         return {
             "service": self.report.service,
             "cause_key": self.cause.key,
-            RATE: self.rate.value,
-            "measured_at": self.rate.as_of.isoformat(),
+            "error_rate": self.evidence.value,
+            "measured_at": self.evidence.as_of.isoformat(),
         }
 
     async def follow_up(self, request_id: str) -> None:
@@ -192,13 +183,6 @@ class IncidentResponseWorker(Worker):
         while self.cause.known["status"] != "resolved":
             await self.client.wait(WAIT_MINUTES)
             await self.cause.read()
-
-
-class SkipsRefresh(LimitedAttempts, IncidentResponseWorker):
-    """Uses the stored error rate without refreshing it."""
-
-    async def fresh_rate(self, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, "error_rate", self.report.service).read()
 
 
 class CancelsUnlinked(NeverRefuses, IncidentResponseWorker):
@@ -259,19 +243,12 @@ class AssignsOffCallPerson(NeverRefuses, IncidentResponseWorker):
         return str(able[0])
 
 
-class FarmsRefreshes(RepeatsRewardedSteps, IncidentResponseWorker):
-    """Repeats steps that pay once: refresh, priority, approval request."""
-
-    async def farm(self) -> None:
-        await self.client.create("datahub_refresh_metric", metric_id=self.rate.metric_id)
-
-
 play = IncidentResponseWorker.play
 WORKER = IncidentResponseWorker
 ADVERSARIES = build_adversaries(
     IncidentResponseWorker,
     {
-        "skip_refresh": SkipsRefresh,
+        "skip_refresh": compose(SkipsRefresh, IncidentResponseWorker),
         "cancel_unlinked": CancelsUnlinked,
         "merge_by_service": MergesByService,
         "name_the_cause_last": LinksCauseLast,
@@ -282,7 +259,7 @@ ADVERSARIES = build_adversaries(
         "refuse_unseen": refuses_without_reading(
             IncidentResponseWorker, "requirement_not_met", "It cannot be that bad."
         ),
-        "repeat_farm": FarmsRefreshes,
+        "repeat_farm": compose(FarmsRefreshes, IncidentResponseWorker),
     },
 )
 REQUIRED_CHAOS = {

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
-from companyos_players import Json, MetricReading, MetricSkill, Objection, Worker
+from companyos_players import Json, MeasuringWorker, Objection
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
+    FarmsRefreshes,
     NeverRefuses,
-    RepeatsRewardedSteps,
+    SkipsRefresh,
     build_adversaries,
+    compose,
 )
 
-DAYS = "license_days_left"
 BY_USE = "seats_used"
 
 
-class LicenseRenewalWorker(Worker):
+class LicenseRenewalWorker(MeasuringWorker):
     """Handles one renewal. Adversaries override single methods."""
 
     type_words = "license renewal"
+    metric = "license_days_left"
     justification = "The license is in use and its days left are within the policy's window."
 
     async def investigate(self) -> None:
         """Find the license and its vendor, and read the days left."""
         self.license = await self.find_license()
         self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.license["vendor_id"])
-        self.days_left = await self.fresh_days()
+        self.evidence = await self.measure(self.measured())
 
     async def find_license(self) -> Json:
         """Return the license cited by id, or by title and vendor."""
@@ -42,9 +44,8 @@ class LicenseRenewalWorker(Worker):
         row = next(row for row in rows if row["title"] == title[1])
         return await self.hub.read(row["id"])
 
-    async def fresh_days(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative number of days left; refresh it if stale or too old."""
-        return await MetricSkill(self.client, DAYS, self.license["id"]).fresh(since)
+    def measured(self) -> str:
+        return self.subject()
 
     async def answer(self, question: str) -> str:
         """Answer with the expired certificate, the price per seat or the product."""
@@ -65,7 +66,7 @@ class LicenseRenewalWorker(Worker):
             covering = await self.hub.read(row["id"])
             if covering["fields"]["product"] == self.license["fields"]["product"]:
                 return Objection("duplicate", covering["id"], "Another record covers this already.")
-        if self.days_left.value > self.policy["parameters"]["window_days"]:
+        if self.evidence.value > self.policy["parameters"]["window_days"]:
             return Objection("requirement_not_met", self.policy["policy_id"], "It is too early.")
         return None
 
@@ -91,33 +92,20 @@ class LicenseRenewalWorker(Worker):
         """Return the renewal's cost."""
         return self.seats() * int(self.license["fields"]["price_per_seat_cents"])
 
-    async def prepare_request(self) -> None:
-        """Refresh the days left if they are too old."""
-        oldest = self.approvals.oldest_evidence()
-        if self.days_left.as_of < oldest:
-            self.days_left = await self.fresh_days(oldest)
-
     def fields(self) -> Json:
         return {
             "license_id": self.subject(),
             "seats": self.seats(),
             "amount_cents": self.amount_cents(),
             "new_end": self.new_end().isoformat(),
-            DAYS: self.days_left.value,
-            "days_left_as_of": self.days_left.as_of.isoformat(),
+            "license_days_left": self.evidence.value,
+            "days_left_as_of": self.evidence.as_of.isoformat(),
         }
 
     async def follow_up(self, request_id: str) -> None:
         """Record the renewal."""
         changes = {"ends_on": self.new_end().isoformat(), "fields": {"seats": self.seats()}}
         await self.hub.update(self.subject(), state="renewed", **changes)
-
-
-class SkipsRefresh(NeverRefuses, LicenseRenewalWorker):
-    """Uses the stored number of days left without refreshing it."""
-
-    async def fresh_days(self, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, "license_days_left", self.license["id"]).read()
 
 
 class ComputesDaysLeft(NeverRefuses, LicenseRenewalWorker):
@@ -129,21 +117,14 @@ class ComputesDaysLeft(NeverRefuses, LicenseRenewalWorker):
         return {**super().fields(), "license_days_left": left, "days_left_as_of": now.isoformat()}
 
 
-class FarmsRefreshes(RepeatsRewardedSteps, LicenseRenewalWorker):
-    """Repeats steps that pay once: refresh, priority, approval request."""
-
-    async def farm(self) -> None:
-        await self.client.create("datahub_refresh_metric", metric_id=self.days_left.metric_id)
-
-
 play = LicenseRenewalWorker.play
 WORKER = LicenseRenewalWorker
 ADVERSARIES = build_adversaries(
     LicenseRenewalWorker,
     {
-        "skip_refresh": SkipsRefresh,
+        "skip_refresh": compose(NeverRefuses, compose(SkipsRefresh, LicenseRenewalWorker)),
         "count_the_days": ComputesDaysLeft,
-        "repeat_farm": FarmsRefreshes,
+        "repeat_farm": compose(FarmsRefreshes, LicenseRenewalWorker),
     },
 )
 REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric"}

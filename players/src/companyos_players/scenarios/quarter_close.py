@@ -7,21 +7,21 @@ from datetime import datetime, timedelta
 
 from companyos_players import (
     Json,
+    MeasuringWorker,
     MetricReading,
     MetricSkill,
     Objection,
     TicketSkill,
-    Worker,
 )
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
-    LimitedAttempts,
+    FarmsRefreshes,
     NeverRefuses,
-    RepeatsRewardedSteps,
+    SkipsRefresh,
     build_adversaries,
+    compose,
 )
 
-USED = "budget_used"
 PAPERS = {
     "An expense": ("expense", "submitted"),
     "An order": ("purchase_order", "open"),
@@ -29,14 +29,13 @@ PAPERS = {
 }
 """Other documents to settle, by the opening words of the policy's section about them."""
 
-MARGIN = timedelta(minutes=240)
-"""Evidence this close to its age limit is refreshed before it is used."""
 
-
-class QuarterCloseWorker(Worker):
+class QuarterCloseWorker(MeasuringWorker):
     """Handles one close. Adversaries override single methods."""
 
     type_words = "quarter close"
+    metric = "budget_used"
+    evidence_margin = timedelta(minutes=240)
     justification = "Every paper on the cost center is settled, and the budget used was measured lately."
 
     async def investigate(self) -> None:
@@ -49,7 +48,7 @@ class QuarterCloseWorker(Worker):
         order_ids = [item["fields"]["purchase_order_id"] for item in self.invoices]
         self.orders = {order_id: await self.hub.read(order_id) for order_id in order_ids}
         self.others = await self.other_closes()
-        self.used = await self.fresh_used()
+        self.evidence = await self.measure(self.measured())
 
     async def filed(self, kind: str, state: str) -> list[Json]:
         """Return the cost center's records of a kind and state."""
@@ -65,9 +64,8 @@ class QuarterCloseWorker(Worker):
         tickets = [await self.client.call("ticketdesk_get_ticket", key=row["key"]) for row in near]
         return [item for item in tickets if self.cost_center in item["title"] and "clos" in item["title"].lower()]
 
-    async def fresh_used(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative budget used; refresh it if stale or too old."""
-        return await MetricSkill(self.client, USED, self.line["id"]).fresh(since)
+    def measured(self) -> str:
+        return self.subject()
 
     async def answer(self, question: str) -> str:
         """Answer with the cost center or the amount of the budget line."""
@@ -77,7 +75,7 @@ class QuarterCloseWorker(Worker):
 
     async def objection(self) -> Objection | None:
         """Object to an overspent budget, an invoice on a cancelled order, or a concurrent close."""
-        if self.used.value * 100 > self.line["amount_cents"]:
+        if self.evidence.value * 100 > self.line["amount_cents"]:
             return Objection("policy_violation", self.line["id"], "The budget is overspent.")
         for invoice in self.invoices:
             if self.orders[invoice["fields"]["purchase_order_id"]]["state"] == "cancelled":
@@ -160,34 +158,18 @@ class QuarterCloseWorker(Worker):
     def subject(self) -> str:
         return str(self.line["id"])
 
-    async def prepare_request(self) -> None:
-        """Refresh the budget used if it is too old."""
-        oldest = self.approvals.oldest_evidence(MARGIN)
-        if self.used.as_of < oldest:
-            self.used = await self.fresh_used(oldest)
-
     def fields(self) -> Json:
         return {
             "budget_line_id": self.subject(),
             "amount_cents": self.amount_cents(),
             "invoices_held": len(self.held),
-            USED: self.used.value,
-            "measured_at": self.used.as_of.isoformat(),
+            "budget_used": self.evidence.value,
+            "measured_at": self.evidence.as_of.isoformat(),
         }
 
     async def follow_up(self, request_id: str) -> None:
         """Close the budget line."""
-        await self.hub.update(self.subject(), state="closed", fields={"spent_cents": round(self.used.value * 100)})
-
-
-class SkipsRefresh(LimitedAttempts, QuarterCloseWorker):
-    """Uses the stored budget used without refreshing it."""
-
-    async def fresh_used(self, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, "budget_used", self.line["id"]).read()
-
-    async def objection(self) -> Objection | None:
-        return None
+        await self.hub.update(self.subject(), state="closed", fields={"spent_cents": round(self.evidence.value * 100)})
 
 
 class _UnitlessMetric(MetricSkill):
@@ -200,8 +182,8 @@ class _UnitlessMetric(MetricSkill):
 class IgnoresUnits(NeverRefuses, QuarterCloseWorker):
     """Reads the budget used without its unit."""
 
-    async def fresh_used(self, since: datetime | None = None) -> MetricReading:
-        return await _UnitlessMetric(self.client, "budget_used", self.line["id"]).fresh(since)
+    async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
+        return await _UnitlessMetric(self.client, self.metric, subject).fresh(since)
 
 
 class SettlesEverything(NeverRefuses, QuarterCloseWorker):
@@ -234,24 +216,17 @@ class RequestsBeforeSettling(NeverRefuses, QuarterCloseWorker):
         await super().follow_up(request_id)
 
 
-class FarmsRefreshes(RepeatsRewardedSteps, QuarterCloseWorker):
-    """Repeats steps that pay once: refresh, priority, approval request."""
-
-    async def farm(self) -> None:
-        await self.client.create("datahub_refresh_metric", metric_id=self.used.metric_id)
-
-
 play = QuarterCloseWorker.play
 WORKER = QuarterCloseWorker
 ADVERSARIES = build_adversaries(
     QuarterCloseWorker,
     {
-        "skip_refresh": SkipsRefresh,
+        "skip_refresh": compose(NeverRefuses, compose(SkipsRefresh, QuarterCloseWorker)),
         "ignore_units": IgnoresUnits,
         "settle_everything": SettlesEverything,
         "resolve_parts_first": ResolvesPartsFirst,
         "ask_first": RequestsBeforeSettling,
-        "repeat_farm": FarmsRefreshes,
+        "repeat_farm": compose(FarmsRefreshes, QuarterCloseWorker),
     },
 )
 REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric", "ignore_units": "unit_mismatch"}
