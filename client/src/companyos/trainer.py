@@ -43,17 +43,14 @@ class Trainer:
     """Client of one server's trainer API, bound to one event loop; `aclose` closes its connections.
 
     Every method raises ApiError if the server rejects the request, ConnectionError if it is unreachable, and
-    TimeoutError after `timeout_s` seconds without a response.
+    TimeoutError after 30 seconds without a response.
     """
 
-    def __init__(
-        self, base_url: str, *, headers: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S
-    ) -> None:
+    def __init__(self, base_url: str, *, headers: Mapping[str, str] | None = None) -> None:
         self._base_url = base_url.replace("ws", "http", 1) if base_url.startswith("ws") else base_url
-        self._timeout_s = timeout_s
         self._http = httpx.AsyncClient(
             headers=dict(headers or {}),
-            timeout=timeout_s,
+            timeout=TIMEOUT_S,
             trust_env=not is_loopback(self._base_url),
             verify=self._base_url.startswith("https"),
         )
@@ -188,7 +185,7 @@ class Trainer:
         try:
             response = await self._http.request(method, self._base_url + path, json=body)
         except httpx.TimeoutException:
-            raise TimeoutError(f"{self._base_url} did not respond within {self._timeout_s:g} s") from None
+            raise TimeoutError(f"{self._base_url} did not respond within {TIMEOUT_S:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ConnectionError(
                 f"Failed to connect to {self._base_url}: {str(error) or type(error).__name__}"

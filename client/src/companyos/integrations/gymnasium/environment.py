@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 import gymnasium
 from gymnasium.vector import SyncVectorEnv
 
-from companyos.contract import MAX_SEED, CompanyOSResetObservation, Outcome
+from companyos.contract import MAX_SEED, Outcome
 from companyos.integrations.enterprise_connection import EnterpriseConnection
 from companyos.integrations.gymnasium.text_spaces import (
     action_space,
@@ -82,7 +82,8 @@ class CompanyOSGym(gymnasium.Env[str, str]):
         info: dict[str, Any] = {"tools": [tool.model_dump() for tool in self._session.tools()]}
         if previous is not None:
             info["previous"] = previous
-        return self._record_observation(_first_payload(first)), info
+        shown = first.model_dump(mode="json", include={"brief", "company", "acting_as", "now", "steps_left"})
+        return self._record_observation(shown), info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one step; after the last one `info` contains the outcome."""
@@ -163,7 +164,3 @@ class CompanyOSVectorGym(SyncVectorEnv):
 
 def _result(end: Ending) -> dict[str, Any]:
     return {"outcome": end.outcome.value, "success": end.success, "return": end.return_, "steps": end.steps}
-
-
-def _first_payload(first: CompanyOSResetObservation) -> dict[str, Any]:
-    return first.model_dump(mode="json", include={"brief", "company", "acting_as", "now", "steps_left"})

@@ -82,9 +82,8 @@ def play(
     if getattr(tokenizer, "response_template", None) is None:
         tokenizer = add_response_schema(tokenizer)  # needed to parse tool calls; a trainer does the same
     selected = list(spec.rows)
-    schemas = {
-        row["scenario"]: [get_json_schema(tool) for tool in spec.tools(row)] for row in _one_row_per_scenario(selected)
-    }
+    rows = {row["scenario"]: row for row in selected}
+    schemas = {name: [get_json_schema(tool) for tool in spec.tools(row)] for name, row in rows.items()}
     pool: dict[str, list[CompanyOSEnvironment]] = {}
     was_training = model.training
     model.eval()
@@ -109,10 +108,6 @@ def play(
                 rollout.act(message)
         yield from (rollout.result() for rollout in rollouts)
     model.train(was_training)
-
-
-def _one_row_per_scenario(rows: Sequence[Row]) -> list[Row]:
-    return list({row["scenario"]: row for row in rows}.values())
 
 
 def _generate_messages(
