@@ -34,7 +34,7 @@ from companyos.policies import (
     TaskView,
 )
 from companyos.policies.json_values import sanitize_json
-from companyos.runner.run_reader import name_of
+from companyos.runner.run_reader import episode_name
 from companyos_shared.streams import Stream, digest
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class EpisodePlan:
     @property
     def name(self) -> str:
         """Name of the episode's files."""
-        return name_of(self)
+        return episode_name(self.scenario, self.seed, self.chaos, self.policy, self.task_id, self.trial)
 
     @property
     def reset_arguments(self) -> ResetArguments:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -49,38 +49,15 @@ class RecordLine:
     fault: str | None = None
 
 
-class EpisodeKey(Protocol):
-    """Fields that identify an episode and determine its file names."""
-
-    @property
-    def scenario(self) -> str:
-        """Name of the scenario."""
-
-    @property
-    def seed(self) -> int | None:
-        """Seed; for tasks it may be unknown."""
-
-    @property
-    def chaos(self) -> int:
-        """Chaos level."""
-
-    @property
-    def policy(self) -> str:
-        """Name of the policy."""
-
-    @property
-    def task_id(self) -> str | None:
-        """Task of the task set, if any."""
-
-    @property
-    def trial(self) -> int:
-        """Trial number of the same task, from 1."""
+def episode_name(scenario: str, seed: int | None, chaos: int, policy: str, task_id: str | None, trial: int) -> str:
+    """Return the file name of an episode without suffix; the seed of a task may be unknown."""
+    task = f"{scenario}-{seed}-c{chaos}" if task_id is None else task_id
+    return f"{task}-{policy}" if trial == 1 else f"{task}-{policy}-t{trial}"
 
 
-def name_of(episode: EpisodeKey) -> str:
-    """Return the file name of an episode without suffix."""
-    task = f"{episode.scenario}-{episode.seed}-c{episode.chaos}" if episode.task_id is None else episode.task_id
-    return f"{task}-{episode.policy}" if episode.trial == 1 else f"{task}-{episode.policy}-t{episode.trial}"
+def name_of(record: EpisodeRecord) -> str:
+    """Return the file name of a record's episode without suffix."""
+    return episode_name(record.scenario, record.seed, record.chaos, record.policy, record.task_id, record.trial)
 
 
 def read_records(folder: Path) -> list[EpisodeRecord]:
