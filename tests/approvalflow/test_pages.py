@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from companyos_approvalflow.decisions.model import DecisionKind
-from companyos_approvalflow.demo import demo_seed
 from companyos_approvalflow.main import SERVICE
 from companyos_approvalflow.pages.request import chain_of
 from companyos_approvalflow.requests.model import RequestStatus
@@ -37,7 +36,7 @@ ONBOARDING = {
 
 def _document() -> dict[str, Any]:
     """Return the demo seed document with more requests of the agent than a page shows."""
-    document = demo_seed().model_dump(mode="json")
+    document = SERVICE.demo_seed().model_dump(mode="json")
     ended = next(row for row in document["requests"] if row["id"] == "APR-1001")
     more = [{**ended, "id": f"APR-{100 + number}", "subject": f"V-{number}"} for number in range(22)]
     return document | {"requests": document["requests"] + more}

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from companyos_datahub.demo import demo_seed
+from companyos_datahub.main import SERVICE
 from companyos_datahub.policies.schemas import PolicyDetail
 from companyos_datahub.records.model import Record, RecordKind
 from companyos_datahub.seed import Seed
@@ -50,7 +50,7 @@ def a_version(version: int, effective_from: date, effective_to: date | None = No
 
 def a_document(**changes: Any) -> dict[str, Any]:
     """Return the demo seed document with some of its lists replaced."""
-    return demo_seed().model_dump(mode="json") | changes
+    return SERVICE.demo_seed().model_dump(mode="json") | changes
 
 
 def a_seed(**changes: Any) -> Seed:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from companyos_datahub.calendar.rules import PeriodNotAllowedError
-from companyos_datahub.demo import demo_seed
+from companyos_datahub.main import SERVICE
 from companyos_datahub.metrics.schemas import EarlierValue
 from companyos_datahub.pages.calendar import month_of
 from companyos_datahub.pages.metrics import SIDE, WIDTH, chart_of
@@ -37,13 +37,13 @@ def test_one_value_has_no_chart_and_equal_values_are_a_horizontal_line() -> None
 
 
 def test_every_employee_appears_once_in_the_reporting_lines() -> None:
-    company = demo_seed().company
+    company = SERVICE.demo_seed().company
     placed = _ids(reporting_lines(company, TODAY))
     assert sorted(placed) == sorted(person.id for person in company.people if person.is_employed(TODAY))
 
 
 def test_the_chart_of_a_large_company_shows_the_subtree_of_the_caller() -> None:
-    company = demo_seed().company
+    company = SERVICE.demo_seed().company
     others = [
         company.people[0].model_copy(update={"id": f"E-{number}", "manager_id": None})
         for number in range(5000, 5001 + MAX_PEOPLE)
@@ -54,7 +54,7 @@ def test_the_chart_of_a_large_company_shows_the_subtree_of_the_caller() -> None:
 
 
 def test_people_who_report_to_each_other_are_included() -> None:
-    company = demo_seed().company
+    company = SERVICE.demo_seed().company
     circle = {"E-1001": "E-1002"}
     people = [
         person.model_copy(update={"manager_id": circle.get(person.id, person.manager_id)}) for person in company.people

@@ -15,7 +15,7 @@ from companyos_datahub.calendar.rules import (
     absences_in,
     period,
 )
-from companyos_datahub.demo import demo_seed
+from companyos_datahub.main import SERVICE
 from companyos_datahub.metrics.service import is_stale
 from companyos_datahub.people.rules import back_on, holding
 from companyos_datahub.policies.rules import PolicyNotInForceError, is_in_force, version_in_force
@@ -153,7 +153,7 @@ def test_a_certificate_is_valid_on_its_last_day() -> None:
 
 
 def test_a_present_holder_has_no_return_date() -> None:
-    company = demo_seed().company
+    company = SERVICE.demo_seed().company
     ceo = company.person("E-1001")
     assert ceo is not None
     held = holding(company, ceo, Role.CEO, day=MONDAY)
@@ -161,7 +161,7 @@ def test_a_present_holder_has_no_return_date() -> None:
 
 
 def test_a_former_employee_is_not_a_deputy() -> None:
-    company = demo_seed().company
+    company = SERVICE.demo_seed().company
     left = company.model_copy(
         update={
             "people": tuple(
@@ -176,7 +176,7 @@ def test_a_former_employee_is_not_a_deputy() -> None:
 
 
 def test_a_return_date_skips_holidays_and_weekends() -> None:
-    assert back_on(demo_seed().company, "E-1001", date(2026, 4, 3)) == date(2026, 4, 7)
+    assert back_on(SERVICE.demo_seed().company, "E-1001", date(2026, 4, 3)) == date(2026, 4, 7)
 
 
 @pytest.mark.parametrize(("days", "allowed"), [(-1, False), (0, True), (MAX_DAYS - 1, True), (MAX_DAYS, False)])
@@ -194,7 +194,7 @@ def test_the_latest_day_has_a_default_end() -> None:
 
 
 def test_an_absence_that_overlaps_a_period_belongs_to_it() -> None:
-    company = demo_seed().company
+    company = SERVICE.demo_seed().company
     assert [absence.id for absence in absences_in(company, Days(date(2026, 3, 6), date(2026, 3, 9)), None)] == [
         "ABS-1",
         "ABS-2",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from companyos_ticketdesk.demo import demo_seed
+from companyos_ticketdesk.main import SERVICE
 from companyos_ticketdesk.seed import Seed
 from companyos_ticketdesk.tickets.model import MOVES
 from tests.ticketdesk.builders import EVA, a_link_row, a_row, a_seed, an_item_row
@@ -56,12 +56,12 @@ def test_an_event_may_refer_to_a_scheduled_ticket() -> None:
 
 
 def test_a_seed_round_trips_through_json() -> None:
-    seed = demo_seed()
+    seed = SERVICE.demo_seed()
     assert Seed.model_validate(seed.model_dump(mode="json")) == seed
 
 
 def test_the_demo_is_a_small_company_with_a_backlog() -> None:
-    seed = demo_seed()
+    seed = SERVICE.demo_seed()
     assert len(seed.company.people) >= 10
     assert len(seed.tickets) >= 25
     assert len({ticket.status for ticket in seed.tickets}) == 8
@@ -69,7 +69,7 @@ def test_the_demo_is_a_small_company_with_a_backlog() -> None:
 
 
 def test_every_ticket_of_the_demo_reached_its_status_by_allowed_transitions() -> None:
-    seed = demo_seed()
+    seed = SERVICE.demo_seed()
     moves = sorted(seed.transitions, key=lambda move: (move.ticket_key, move.at))
     by_ticket = {key: list(found) for key, found in groupby(moves, key=lambda move: move.ticket_key)}
     for ticket in seed.tickets:
@@ -82,7 +82,7 @@ def test_every_ticket_of_the_demo_reached_its_status_by_allowed_transitions() ->
 
 
 def test_all_events_of_the_demo_are_in_order() -> None:
-    seed = demo_seed()
+    seed = SERVICE.demo_seed()
     created_at = {ticket.key: ticket.created_at for ticket in seed.tickets}
     assert all(created_at[move.ticket_key] <= move.at <= seed.started_at for move in seed.transitions)
     assert all(created_at[comment.ticket_key] <= comment.created_at <= seed.started_at for comment in seed.comments)

@@ -9,13 +9,12 @@ from companyos_approvalflow.approval_types.routes import router as approval_type
 from companyos_approvalflow.decisions.routes import router as decisions
 from companyos_approvalflow.decisions.service import DECIDE, EXPIRE, apply_decision, apply_expiry
 from companyos_approvalflow.delegations.routes import router as delegations
-from companyos_approvalflow.demo import demo_seed
 from companyos_approvalflow.notes.routes import router as notes
 from companyos_approvalflow.pages import PAGES
 from companyos_approvalflow.requests.routes import router as requests
 from companyos_approvalflow.scheduled_events import COLLEAGUE, apply_colleague
 from companyos_approvalflow.seed import Seed, load_seed
-from companyos_shared.framework import Service, create_app
+from companyos_shared.framework import Service, create_app, demo_toml
 
 SERVICE = Service(
     name="approvalflow",
@@ -25,7 +24,7 @@ SERVICE = Service(
     metadata=tables.metadata,
     seed=Seed,
     load_seed=load_seed,
-    demo_seed=demo_seed,
+    demo_seed=demo_toml(Seed, "companyos_approvalflow"),
     routers=[approval_types, requests, decisions, delegations, notes],
     event_handlers={DECIDE: apply_decision, EXPIRE: apply_expiry, COLLEAGUE: apply_colleague},
     pages=PAGES,

@@ -6,7 +6,6 @@ from importlib.metadata import version
 
 from companyos_datahub import tables
 from companyos_datahub.calendar.routes import router as calendar
-from companyos_datahub.demo import demo_seed
 from companyos_datahub.issues.routes import router as issues
 from companyos_datahub.metrics.routes import router as metrics
 from companyos_datahub.metrics.service import apply_reading
@@ -21,7 +20,7 @@ from companyos_datahub.seed import Seed, load_seed
 from companyos_datahub.sources.routes import router as sources
 from companyos_datahub.sources.service import apply_pipeline_state
 from companyos_datahub.vendors.routes import router as vendors
-from companyos_shared.framework import Service, create_app
+from companyos_shared.framework import Service, create_app, demo_toml
 
 DESCRIPTION = """\
 Metrics and their sources, records, vendors, people, the calendar and policies of a simulated company.
@@ -38,7 +37,7 @@ SERVICE = Service(
     metadata=tables.metadata,
     seed=Seed,
     load_seed=load_seed,
-    demo_seed=demo_seed,
+    demo_seed=demo_toml(Seed, "companyos_datahub"),
     routers=[metrics, refreshes, sources, records, vendors, people, calendar, policies, issues],
     event_handlers={
         START: apply_start,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Self
@@ -21,8 +20,6 @@ EVENT_TARGET_COLUMNS = {"reading": "metric_id", "pipeline": "source_id", "record
 
 NUMBERED = ("refresh_jobs", "metric_values", "bank_changes", "certificates", "data_issues")
 """Tables with numbered ids."""
-
-_LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
 
 
 class Seed(SeedDocument):
@@ -54,17 +51,12 @@ def load_seed(call: Call, seed: Seed) -> None:
     for table in tables.metadata.sorted_tables:
         insert_rows(call.db, table, getattr(seed, table.name))
     for name in NUMBERED:
-        call.start_numbering(name, _last_number(row.id for row in getattr(seed, name)))
+        call.number_after(name, (row.id for row in getattr(seed, name)))
     for job in seed.refresh_jobs:
         if job.status in OPEN_STATUSES:
             schedule_job(call, RefreshJob(**job.model_dump()))
     for event in seed.scheduled_events:
         call.schedule(event.due_at, event.kind, event.data)
-
-
-def _last_number(ids: Iterable[str]) -> int:
-    matches = (_LAST_NUMBER.search(row_id) for row_id in ids)
-    return max((int(match.group()) for match in matches if match), default=0)
 
 
 def _duplicates(seed: Seed) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from companyos_shared.framework import EventHandlers, Service, create_app
+from companyos_shared.framework import EventHandlers, Service, create_app, demo_toml
 from companyos_ticketdesk import tables
 from companyos_ticketdesk.answers import KIND as ANSWER
 from companyos_ticketdesk.answers import apply_answer
@@ -14,7 +14,6 @@ from companyos_ticketdesk.checklist.routes import router as checklist
 from companyos_ticketdesk.comments.routes import router as comments
 from companyos_ticketdesk.comments.service import apply_comment
 from companyos_ticketdesk.deferred_events import KIND, once_verified
-from companyos_ticketdesk.demo import demo_seed
 from companyos_ticketdesk.links.routes import router as links
 from companyos_ticketdesk.pages import PAGES
 from companyos_ticketdesk.seed import Seed, load_seed
@@ -44,7 +43,7 @@ SERVICE = Service(
     metadata=tables.metadata,
     seed=Seed,
     load_seed=load_seed,
-    demo_seed=demo_seed,
+    demo_seed=demo_toml(Seed, "companyos_ticketdesk"),
     routers=[board, tickets, workflow, assignment, verification, checklist, comments, links],
     event_handlers={**EVENT_HANDLERS, KIND: once_verified(EVENT_HANDLERS)},
     pages=PAGES,

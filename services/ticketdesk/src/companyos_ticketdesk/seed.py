@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Annotated, Literal, Protocol, TypeVar
@@ -28,8 +27,6 @@ class _Identified(Protocol):
 
 
 RowT = TypeVar("RowT", bound=RequestModel)
-
-_TRAILING_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
 class _Planned(RequestModel):
@@ -169,21 +166,12 @@ def load_seed(call: Call, seed: Seed) -> None:
             call.schedule(event.due_at, event.kind, data)
         else:
             schedule_once_verified(call, event.due_at, event.once_verified, event.kind, data)
-    _start_numbering(call, seed)
-
-
-def _start_numbering(call: Call, seed: Seed) -> None:
     identities = dict(seed.identities())
     for sequence in ("comments", "links", "transitions"):
-        call.start_numbering(sequence, _last_number(identities[sequence]))
+        call.number_after(sequence, identities[sequence])
     for prefix in sorted({*seed.team_prefixes.values()}):
         keys = [key for key in identities["tickets"] if key.rsplit("-", 1)[0] == prefix]
-        call.start_numbering(f"tickets:{prefix}", _last_number(keys))
-
-
-def _last_number(ids: Iterable[str]) -> int:
-    found = (_TRAILING_NUMBER.search(identity) for identity in ids)
-    return max((int(number.group()) for number in found if number), default=0)
+        call.number_after(f"tickets:{prefix}", keys)
 
 
 def _ids(rows: Sequence[_Identified]) -> list[str]:

@@ -36,7 +36,7 @@ from companyos_shared.framework.schemas import (
     paginate,
     paginate_sequence,
 )
-from companyos_shared.framework.service import EventHandler, EventHandlers, Service
+from companyos_shared.framework.service import EventHandler, EventHandlers, Service, demo_toml
 from companyos_shared.framework.settings import ServiceSettings
 from companyos_shared.framework.text_search import QueryBlankError, Searchable, candidates, search
 
@@ -80,6 +80,7 @@ __all__ = [
     "candidates",
     "check_version",
     "create_app",
+    "demo_toml",
     "error_responses",
     "example",
     "insert_rows",

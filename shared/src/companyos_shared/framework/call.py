@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, cast
@@ -21,6 +23,7 @@ _SET_SEQUENCE = (
     "INSERT INTO _sequences (name, last) VALUES (?, ?) ON CONFLICT DO UPDATE SET last = MAX(last, excluded.last)"
 )
 _SELECT_SEQUENCE = "SELECT last FROM _sequences WHERE name = ?"
+_TRAILING_NUMBER = re.compile(r"(?<![0-9])[0-9]+$")
 
 
 @dataclass(slots=True)
@@ -64,6 +67,11 @@ class Call:
     def start_numbering(self, sequence: str, last: int) -> None:
         """Set the last used number of a sequence, unless a higher one has been used."""
         sqlite_connection(self.db).execute(_SET_SEQUENCE, (sequence, last))
+
+    def number_after(self, sequence: str, ids: Iterable[str]) -> None:
+        """Start a sequence after the highest number at the end of ids."""
+        matches = (_TRAILING_NUMBER.search(one) for one in ids)
+        self.start_numbering(sequence, max((int(match.group()) for match in matches if match), default=0))
 
     def next_number(self, sequence: str) -> int:
         """Return the next number of a sequence of the episode, starting at 1 by default."""

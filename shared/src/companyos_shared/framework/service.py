@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 from fastapi import APIRouter
@@ -30,6 +32,11 @@ EventHandler = Callable[[Call, dict[str, Any]], None]
 """Handler of a scheduled event. `call.now` is the due time of the row and the actor is the clock."""
 
 EventHandlers = Mapping[str, EventHandler]
+
+
+def demo_toml(seed: type[SeedT], package: str) -> Callable[[], SeedT]:
+    """Return a function that reads the demo seed from `demo.toml` of a package."""
+    return lambda: seed.model_validate(tomllib.loads(files(package).joinpath("demo.toml").read_text("utf-8")))
 
 
 @dataclass(frozen=True, kw_only=True)
