@@ -33,7 +33,7 @@ router = OperationRouter(tags=["assignment"])
     ),
 )
 async def assign_ticket(key: TicketKey, body: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:
-    """Assign a ticket to a current member of its team who is at work on its due date.
+    """Assign a triaged ticket to a current member of its team who is at work on its due date.
 
     If the ticket is overdue or has no due time, the person must be in the office today.
     """

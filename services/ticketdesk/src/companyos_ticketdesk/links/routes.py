@@ -79,7 +79,7 @@ async def unlink_tickets(
     call: CallDep,
     if_match: IfMatch = None,
 ) -> RemovedLinkView:
-    """Remove a link from a ticket; the histories of both tickets keep it with the justification.
+    """Remove a link from a triaged ticket; the histories of both tickets keep it with the justification.
 
     `key` may be either of the two tickets.
     """
