@@ -90,6 +90,10 @@ _RPC = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","a
 
 BODIES: dict[str, Input] = {
     "an open string behind brackets": repeated(b'\\"', b"[" * 33 + b'"'),
+    "an open string with a last backslash": repeated(b'\\"', b"[" * 33 + b'"', b"\\"),
+    "quotes behind brackets": repeated(b'"', b"[" * 33),
+    "backslashes behind brackets": repeated(b"\\", b"[" * 33 + b'"'),
+    "quotes and backslashes behind brackets": repeated(b'"\\', b"[" * 33),
     "brackets": repeated(b"["),
     "objects in objects": repeated(b'{"a":'),
     "quotes": repeated(b'"'),
@@ -99,9 +103,12 @@ BODIES: dict[str, Input] = {
     "no JSON at the end": repeated(b" ", b'{"a":1}', b"x"),
     "digits": repeated(b"9", b'{"a":', b"}"),
     "digits behind a point": repeated(b"9", b'{"a":0.', b"}"),
+    "an exponent": repeated(b"9", b'{"a":1e', b"}"),
     "lists": repeated(b"[],", b'{"a":[', b"0]}"),
+    "objects": repeated(b'{"a":1},', b'{"a":[', b"0]}"),
     "numbers": repeated(b"0,", b'{"a":[', b"0]}"),
     "escapes": repeated(b"\\u00e9", b'{"a":"', b'"}'),
+    "lone surrogates": repeated(b"\\ud800", b'{"a":"', b'"}'),
     "emojis": repeated("😀".encode(), b'{"a":"', b'"}'),
     "unknown members": numbered('"n{}":0', ",", "{", "}"),
     "one member many times": repeated(b'"a":0,', b"{", b'"a":0}'),

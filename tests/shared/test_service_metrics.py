@@ -1,10 +1,12 @@
-"""`/-/metrics` of a service reports its resources."""
+"""`/-/metrics` of a service reports its resources; latencies are counted in buckets."""
 
 from __future__ import annotations
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.telemetry.histogram import BUCKET_BOUNDS_S, LatencyHistogram
 
 Figures = dict[tuple[str, ...], float]
 
@@ -38,3 +40,14 @@ async def test_dropped_episodes_are_removed_from_the_metrics(library: ServiceHar
     await library.drop()
     found = await _figures(library)
     assert found["companyos_service_stored_items", "episodes"] == found["companyos_service_databases_open",] == 0
+
+
+def test_a_duration_is_counted_in_the_first_bucket_that_contains_it() -> None:
+    latency = LatencyHistogram()
+    for duration_s in (0.0001, BUCKET_BOUNDS_S[0], 0.003, 60.0):
+        latency.observe(duration_s)
+    buckets = dict(latency.buckets())
+    assert buckets[str(BUCKET_BOUNDS_S[0])] == 2
+    assert (buckets["0.002"], buckets["0.005"], buckets["5.0"]) == (2, 3, 3)
+    assert buckets["+Inf"] == 4
+    assert latency.total_s == pytest.approx(60.0036)

@@ -1,10 +1,12 @@
-"""A full disk: a clear error, no partial change, and work continues once there is space again."""
+"""A full disk and open files: a clear error, no partial change, and work continues once there is space again."""
 
 from __future__ import annotations
 
 import errno
 import resource
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from pydantic_core import to_json
 
 from companyos_shared import file_descriptors
+from companyos_shared.file_descriptors import TARGET_LIMIT
 from companyos_shared.framework.app import SPARE_DESCRIPTORS
 from companyos_shared.framework.episodes import Episodes
 from companyos_shared.framework.errors import StorageFullError
@@ -186,3 +189,22 @@ def test_a_file_system_without_a_limit_is_never_full(tmp_path: Path) -> None:
     assert Storage(tmp_path, min_free_bytes=0).has_headroom()
     assert not Storage(tmp_path, min_free_bytes=MORE_THAN_ANY_DISK).has_headroom()
     assert Storage(Path("/proc"), min_free_bytes=MORE_THAN_ANY_DISK).free_bytes() is None
+
+
+RAISE = """
+import resource
+from companyos_shared import file_descriptors
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+print(file_descriptors.raise_limit(), file_descriptors.limit(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+"""
+HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "then"),
+    [(256, HARD, min(TARGET_LIMIT, HARD) if HARD > 0 else TARGET_LIMIT), (256, 512, 512), (300, 300, 300)],
+)
+def test_the_limit_is_raised_to_the_maximum(soft: int, hard: int, then: int) -> None:
+    script = RAISE.format(soft=soft, hard=hard)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    assert result.stdout.split() == [str(then)] * 3

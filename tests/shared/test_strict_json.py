@@ -1,10 +1,14 @@
-"""Strict JSON: the accepted input from outside."""
+"""Strict JSON: the accepted input from outside, which is parsed in linear time."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
-from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MAX_DEPTH, MalformedJsonError, parse_object
+from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MAX_DEPTH, MAX_VALUES, MalformedJsonError, parse_object
+from tests.complexity.growth import Growth
+from tests.complexity.inputs import BODIES, Input
 
 
 def _nested(levels: int) -> bytes:
@@ -66,3 +70,26 @@ def test_an_acceptable_body_is_parsed(body: bytes, value: object) -> None:
 
 def test_the_deepest_allowed_nesting_is_parsed() -> None:
     assert parse_object(_nested(MAX_DEPTH))
+
+
+async def test_parsing_time_per_byte_does_not_grow_with_the_size_of_the_body() -> None:
+    growth = Growth()
+    for name, made in BODIES.items():
+
+        async def parse(size: int, made: Input = made) -> None:
+            with suppress(MalformedJsonError):
+                parse_object(made(size))
+
+        await growth.measure(name, parse)
+    assert growth.superlinear == []
+
+
+@pytest.mark.parametrize("values", [b"0,", b"[],", b'{"a":1},', b'"[{,",'])
+def test_a_body_with_too_many_values_is_rejected(values: bytes) -> None:
+    with pytest.raises(MalformedJsonError) as caught:
+        parse_object(b'{"a":[' + values * MAX_VALUES + b"0]}")
+    assert caught.value.code == "too-many-values"
+
+
+def test_commas_and_brackets_inside_strings_are_not_counted_as_values() -> None:
+    assert parse_object(b'{"a":"' + b",[{" * MAX_VALUES + b'"}')

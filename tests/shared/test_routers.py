@@ -1,10 +1,11 @@
-"""Lazy routes answer and are documented as other routes are, and are analyzed when they are first used."""
+"""Lazy and included routes answer and are documented as other routes are."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from companyos_shared.web.lazy_routes import LazyRouter
+from tests.shared.conftest import LIBRARY
 
 
 class Note(BaseModel):
@@ -107,3 +109,21 @@ def test_an_attribute_that_no_route_has_raises_attribute_error() -> None:
     router.get("/hidden")(lambda: None)
     with pytest.raises(AttributeError, match="color"):
         _ = router.routes[0].color  # type: ignore[attr-defined]
+
+
+def test_routes_of_included_routers_document_the_errors_of_the_framework() -> None:
+    inner, outer, including = APIRouter(), APIRouter(), APIRouter()
+
+    @inner.get("/inner")
+    def read_inner() -> str:
+        return "inner"
+
+    @outer.get("/outer")
+    def read_outer() -> str:
+        return "outer"
+
+    including.include_router(inner)
+    app = FastAPI()
+    app.router.routes.extend(replace(LIBRARY, routers=[including, outer]).router.routes)
+    for path in ("/inner", "/outer"):
+        assert app.openapi()["paths"][path]["get"]["responses"].keys() == {"200", "400", "413", "422"}

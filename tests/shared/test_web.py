@@ -1,17 +1,16 @@
-"""A standalone service: host names and pages of other sites. The host name of signed calls is not checked."""
+"""Requests to any app: host names, pages of other sites, security headers, and the path below the root path."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from companyos_shared.framework import ServiceSettings, create_app
-
-if TYPE_CHECKING:
-    from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.framework.testing import ServiceHarness
+from companyos_shared.web.route_path import route_path
 
 OWN = "127.0.0.1:8001"
 
@@ -70,3 +69,41 @@ async def test_same_origin_pages_and_other_programs_can_write(
 async def test_a_signed_call_is_accepted_for_any_host(library: ServiceHarness) -> None:
     library.client.headers["Host"] = "ticketdesk.prod.example.org:8000"
     assert (await library.get("/books/B-1")).status_code == 200
+
+
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "content-security-policy": "frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize("key", [None, SecretStr("a key")])
+@pytest.mark.parametrize("path", ["/livez", "/openapi.json", "/docs", "/books/B-1", "/nothing", "/books?limit=x"])
+async def test_every_response_has_the_headers(
+    library: ServiceHarness, tmp_path: Path, key: SecretStr | None, path: str
+) -> None:
+    app = create_app(library.service, ServiceSettings(service_key=key, service_key_file=None, data_dir=tmp_path))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as http:
+        answer = await http.get(path)
+    assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+
+
+@pytest.mark.parametrize(
+    ("root_path", "path", "expected"),
+    [
+        ("", "/step", "/step"),
+        ("/company", "/company/step", "/step"),
+        ("/company/", "/company/step", "/step"),
+        ("/company", "/company", ""),
+        ("/company", "/companyos/step", "/companyos/step"),
+        ("/company", "/step", "/step"),
+    ],
+)
+def test_the_root_path_is_removed(root_path: str, path: str, expected: str) -> None:
+    assert route_path({"root_path": root_path, "path": path}) == expected
+
+
+def test_a_scope_without_a_root_path_keeps_its_path() -> None:
+    assert route_path({"path": "/step"}) == "/step"
