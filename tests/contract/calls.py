@@ -9,7 +9,7 @@ from companyos_gateway.engine.openapi_operations import Operation
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream
-from companyos_shared.wire.control import Rows
+from companyos_shared.wire.control import EvidenceReply, Rows
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
 
 _HEADERS = {"Content-Type": "application/json"}
@@ -23,6 +23,17 @@ async def carry(harness: ServiceHarness, operation: Operation, arguments: dict[s
 
 def ids_of(rows: Rows) -> list[str]:
     return sorted({key for table in rows.values() for key in table})
+
+
+def folded(evidence: EvidenceReply) -> Rows:
+    """Return the initial rows with all changes applied."""
+    rows = {table: dict(found) for table, found in evidence.initial.items()}
+    for change in evidence.changes:
+        before = rows[change.table].pop(change.key, None)
+        assert before == change.before
+        if change.after is not None:
+            rows[change.table][change.key] = change.after
+    return rows
 
 
 async def random_calls(

@@ -11,8 +11,8 @@ from pydantic_core import to_json
 from companyos_gateway.engine.toolbox import Tool
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import digest
-from companyos_shared.wire.control import EvidenceReply, Rows
-from tests.contract.calls import carry, ids_of, random_calls
+from companyos_shared.wire.control import Rows
+from tests.contract.calls import carry, folded, ids_of, random_calls
 from tests.contract.conftest import SERVICES
 
 CALLS = 120
@@ -40,16 +40,6 @@ async def _on_base(harness: ServiceHarness, document: Mapping[str, Any]) -> Serv
 
 async def _rows(harness: ServiceHarness) -> Rows:
     return (await harness.evidence()).initial
-
-
-def _fold(evidence: EvidenceReply) -> Rows:
-    rows = {table: dict(of_table) for table, of_table in evidence.initial.items()}
-    for change in evidence.changes:
-        if change.after is None:
-            del rows[change.table][change.key]
-        else:
-            rows[change.table][change.key] = change.after
-    return rows
 
 
 async def test_an_episode_requires_its_base(harness: ServiceHarness) -> None:
@@ -80,7 +70,7 @@ async def test_evidence_contains_the_changed_rows_of_the_base(
         for key, row in rows.items():
             assert (table, key) in changed
             assert row == every_row[table][key]
-    assert digest(_fold(evidence)) == (await based.digest()).digest
+    assert digest(folded(evidence)) == (await based.digest()).digest
 
 
 @pytest.mark.sample(1)

@@ -21,22 +21,12 @@ from companyos_shared.framework.operation_routes import OperationRoute
 from companyos_shared.framework.storage import commit
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream, digest
-from companyos_shared.wire.control import DigestReply, EvidenceReply, Rows
+from companyos_shared.wire.control import DigestReply
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE
-from tests.contract.calls import carry, ids_of, random_calls
+from tests.contract.calls import carry, folded, ids_of, random_calls
 
 CALLS = 250
 _NAME = re.compile(r"^[a-z]+(_[a-z]+)+$")
-
-
-def _folded(evidence: EvidenceReply) -> Rows:
-    rows = {table: dict(found) for table, found in evidence.initial.items()}
-    for change in evidence.changes:
-        before = rows[change.table].pop(change.key, None)
-        assert before == change.before
-        if change.after is not None:
-            rows[change.table][change.key] = change.after
-    return rows
 
 
 def test_some_services_are_found() -> None:
@@ -53,7 +43,7 @@ async def test_random_calls_cause_no_server_error_and_their_changes_fold_to_the_
     assert any(status < 300 for status in statuses)
     evidence = await harness.evidence()
     assert evidence.initial == (await harness.load()).rows
-    assert digest(_folded(evidence)) == evidence.digest
+    assert digest(folded(evidence)) == evidence.digest
     assert {change.actor.value for change in evidence.changes} <= {"agent", "clock"}
 
 

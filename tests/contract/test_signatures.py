@@ -213,15 +213,6 @@ async def test_a_write_that_is_received_in_the_next_epoch_is_rejected(
     assert await harness.evidence() == fresh
 
 
-async def test_a_write_that_is_received_after_the_episode_was_dropped_is_rejected(
-    harness: ServiceHarness, tools: list[Tool]
-) -> None:
-    old, _ = await _sent_write(harness, tools)
-    await harness.drop()
-    answer = await harness.client.send(old)
-    assert (answer.status_code, answer.json()["code"]) == (410, "episode-dropped")
-
-
 def _unsent_write(harness: ServiceHarness, tools: list[Tool]) -> httpx.Request:
     """Return a write for the next step. The service may reject its content, but not its signature."""
     write = next(tool for tool in tools if tool.operation is not None and not tool.operation.is_read)

@@ -148,25 +148,3 @@ def _value(column: Column[Any], stored: Any) -> Any:
     if isinstance(column.type, JSON):
         return json.loads(stored)
     return bool(stored) if isinstance(column.type, Boolean) else stored
-
-
-async def test_a_control_call_without_the_key_changes_nothing(harness: ServiceHarness) -> None:
-    before = await harness.digest()
-    for verb in (
-        "load",
-        "check",
-        "forget",
-        "quarantine",
-        "inventory",
-        "lease",
-        "settle",
-        "snapshot",
-        "export",
-        "drop",
-        "digest",
-        "evidence",
-    ):
-        answer = await harness.client.post(f"/control/{verb}", json={})
-        assert _code(answer) == (401, "not-signed"), verb
-    assert await harness.digest() == before
-    assert not list(_snapshots(harness).glob("*"))
