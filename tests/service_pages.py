@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
 from companyos_shared.framework import Service, ServiceSettings, create_app
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}"
+VIEW = r'href="([^"]*)"(?: aria-current="page")? data-testid="view-(\w+)"'
+"""Matches the link of a view, with its address and its name."""
 
 
 class PageBrowser(httpx.AsyncClient):
@@ -21,10 +25,27 @@ class PageBrowser(httpx.AsyncClient):
         """Submit a form of a page."""
         return await self.post(f"/pages/-/{operation}", data={"_form": operation, "_page": page, **fields})
 
-    async def open_next(self, text: str) -> str:
-        """Return the text of the page that continues a list."""
+    async def rows_of_two_pages(self, page: str = "", **query: str) -> tuple[list[str], list[str]]:
+        """Return the rows of a full page of a list, and those of the page that continues it."""
+        text = (await self.get(f"/pages/{page}", params=query)).text
         link = text.split('data-testid="next-page"')[0].rpartition('href="')[2].partition('"')[0]
-        return (await self.get(link.replace("&amp;", "&"))).text
+        first, second = rows_of(text), rows_of((await self.get(link.replace("&amp;", "&"))).text)
+        assert len(first) == 20
+        assert second
+        assert not set(first) & set(second)
+        return first, second
+
+    async def check_views(self, tool: str, key: str, names: list[str]) -> None:
+        """Check that each view of the first page lists the rows of the tool and is marked."""
+        views = re.findall(VIEW, (await self.get("/pages/")).text)
+        assert [name for _, name in views] == names
+        for link, name in views:
+            path = link.replace("&amp;", "&")
+            shown = (await self.get(path)).text
+            listed = (await self.get(f"/{tool}?limit=20&{urlsplit(path).query}")).json()
+            assert rows_of(shown) == [row[key] for row in listed["items"]], name
+            assert f'data-testid="count">{listed["total"]}<' in shown
+            assert re.findall(r'aria-current="page" data-testid="view-(\w+)"', shown) == [name]
 
     async def check_errors(self, *errors: tuple[str, int, str]) -> None:
         """Check the status and the code of pages that cannot be shown."""
