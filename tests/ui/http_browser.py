@@ -64,10 +64,14 @@ class Form:
 
     action: str
     testid: str = ""
+    method: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     """Values by name; required checkboxes are ticked."""
 
     hidden: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    """Names of the fields for text, numbers and dates."""
+
     options: dict[str, set[str]] = field(default_factory=dict)
     """Values of the options of each selection."""
 
@@ -86,7 +90,7 @@ class _FormParser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self._form = Form(attributes.get("action", ""), attributes.get("data-testid", ""))
+            self._form = Form(*(attributes.get(name, "") for name in ("action", "data-testid", "method")))
             self.forms.append(self._form)
         elif self._form is None:
             return
@@ -96,7 +100,7 @@ class _FormParser(HTMLParser):
                 self._form.fields[attributes["name"]] = attributes["value"]
         elif tag in ("input", "textarea"):
             self._form.fields[attributes["name"]] = attributes.get("value", "")
-            self._form.hidden |= {attributes["name"]} if attributes.get("type") == "hidden" else set()
+            (self._form.hidden if attributes.get("type") == "hidden" else self._form.texts).add(attributes["name"])
             self._area = attributes["name"] if tag == "textarea" else None
         elif tag == "select":
             self._select = attributes["name"]
