@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
+import grimp
 import pytest
 
 from tests.architecture.sources import FEATURE_FILES, SERVICES, Source, features, sources
@@ -121,3 +123,30 @@ def _forbidden_in(source: Source) -> Iterator[str]:
                 owner, set()
             ):
                 yield source.at(node)
+
+
+PACKAGES = (
+    "companyos",
+    "companyos_shared",
+    "companyos_ticketdesk",
+    "companyos_datahub",
+    "companyos_approvalflow",
+    "companyos_gateway",
+    "companyos_players",
+    "verification",
+)
+
+
+def check_acyclic(imports: Mapping[str, set[str]]) -> None:
+    """Raise CycleError with the modules of a cycle, if there is one."""
+    TopologicalSorter(imports).prepare()
+
+
+def test_there_are_no_import_cycles() -> None:
+    graph = grimp.build_graph(PACKAGES[0], *PACKAGES[1:], cache_dir=None)
+    check_acyclic({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
+
+
+def test_a_cycle_is_detected() -> None:
+    with pytest.raises(CycleError):
+        check_acyclic({"a": {"b"}, "b": {"c"}, "c": {"a"}})

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from fastapi import FastAPI
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Query
 from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Message
 
-from tests.complexity.asgi_requests import Header, send_request
 from tests.complexity.inputs import (
     BODIES,
     FEW_BODIES,
@@ -156,3 +157,49 @@ def _members(document: dict[str, Any]) -> dict[tuple[str, str], Sequence[str]]:
 
 def _with_prefix(before: bytes, made: Input) -> Input:
     return lambda size: before + quote(made(size)).encode()
+
+
+DEADLINE_S = 60.0
+
+Header = tuple[bytes, bytes]
+HOST: Header = (b"host", b"localhost")
+
+
+async def send_request(
+    app: ASGIApp, method: str, path: bytes, *, query: bytes = b"", headers: Sequence[Header] = (), body: bytes = b""
+) -> int:
+    """Return the status of the response; disconnect from an endless stream once it has started."""
+    coming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    began, statuses = asyncio.Event(), [0]
+
+    async def receive() -> Message:
+        if coming:
+            return coming.pop()
+        await began.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses[0] = message["status"]
+        else:
+            began.set()
+
+    named = {name for name, _ in headers}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote_to_bytes(path).decode("utf-8", "replace"),
+        "raw_path": path,
+        "root_path": "",
+        "query_string": query,
+        "headers": [*headers, *([] if b"host" in named else [HOST])],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+        "state": {},
+    }
+    async with asyncio.timeout(DEADLINE_S):
+        await app(scope, receive, send)
+    return statuses[0]

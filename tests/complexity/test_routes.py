@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from fastapi import FastAPI
+from starlette.routing import WebSocketRoute
 
 from companyos.contract import ResetOptions
+from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_shared.framework import Service, ServiceSettings, create_app
 from companyos_shared.wire import strict_json
-from tests.complexity.asgi_requests import send_request
 from tests.complexity.conftest import LIVE
 from tests.complexity.growth import Growth
-from tests.complexity.inputs import BODIES
-from tests.complexity.routes import Target, targets_of
+from tests.complexity.inputs import BODIES, MEMBERS, TEXTS, Input, repeated
+from tests.complexity.routes import Target, send_request, targets_of
 from tests.contract.conftest import SERVICES
+from tests.gateway.sockets import Socket, connected
 from tests.promises.measurements import Measurements
 
 FULL_S = 3_600
@@ -92,3 +96,81 @@ async def test_a_parser_that_takes_quadratic_time_is_detected(
     body = BODIES["an open string behind brackets"]
     await growth.measure("a step", lambda size: send_request(gateway[0], "POST", path, body=body(size)))
     assert growth.superlinear
+
+
+_MESSAGES = ("type", "data", "method", "params", "id")
+
+
+def _inputs() -> dict[str, Input]:
+    found = dict(BODIES)
+    for kind, (before, unit, after) in MEMBERS.items():
+        for name in _MESSAGES:
+            found[f"{name} of {kind}"] = repeated(unit, f'{{"{name}":'.encode() + before, after + b"}")
+        for request in ("reset", "step", "mcp", "state"):
+            opening = f'{{"type":"{request}","data":{{"tool_name":'.encode()
+            found[f"{request} of {kind}"] = repeated(unit, opening + before, after + b"}}")
+    return found
+
+
+def _sockets(app: FastAPI) -> list[str]:
+    found = (getattr(route, "original_route", route) for route in app.router.routes)
+    return [route.path for route in found if isinstance(route, WebSocketRoute)]
+
+
+async def test_messages_on_every_socket_take_linear_time(
+    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+) -> None:
+    app, growth = gateway[0], Growth()
+    paths = _sockets(app)
+    assert paths
+    for path in paths:
+        for name, made in _inputs().items():
+            async with connected(app, path) as socket:
+                await growth.measure(f"{path}, {name}", _asked(socket, made))
+    figures.record("messages on sockets: worst time", growth.described())
+    assert growth.superlinear == []
+
+
+def _asked(socket: Socket, made: Input) -> Any:
+    async def run(size: int) -> None:
+        await socket.exchange(made(size).decode())
+
+    return run
+
+
+_UNITS = {
+    **{name: TEXTS[name](64).decode() for name in ("letters", "digits", "spaces", "at signs", "hyphens")},
+    "letters and at signs": "a@",
+    "a last space": " a",
+}
+
+
+async def test_arguments_of_every_tool_take_linear_time(
+    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+) -> None:
+    growth = Growth()
+    for tool in gateway[1].engine().toolbox:
+        for name in tool.input_schema["properties"]:
+            for described, unit in _UNITS.items():
+                await growth.measure(f"{tool.name}, {name} of {described}", _checked(tool, name, unit))
+            for kind, (before, one, after) in MEMBERS.items():
+                await growth.measure(f"{tool.name}, {name} of {kind}", _checked_json(tool, name, before, one, after))
+    figures.record("arguments of tools: worst time", growth.described())
+    assert growth.superlinear == []
+
+
+def _checked(tool: Tool, name: str, unit: str) -> Any:
+    async def run(size: int) -> None:
+        for last in ("", " "):
+            with suppress(InvalidArgumentsError):
+                tool.check({name: unit * (size // len(unit)) + last})
+
+    return run
+
+
+def _checked_json(tool: Tool, name: str, before: bytes, unit: bytes, after: bytes) -> Any:
+    async def run(size: int) -> None:
+        with suppress(InvalidArgumentsError):
+            tool.check({name: orjson.loads(before + unit * (size // len(unit)) + after)})
+
+    return run
