@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.architecture.sources import ROOT
 from verification.benchmarks.measurements import Measurements, p50_us
+from verification.ports import HOST, free_port
 
 
 def test_a_figure_with_an_echo_has_a_ratio() -> None:
@@ -56,3 +58,10 @@ def test_a_round_of_the_telemetry_benchmark_prints_every_variant() -> None:
     answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     for side in ("log at error", "log at info, JSON", "every step traced", "a tenth of the steps traced"):
         assert side in answer.stdout
+
+
+def test_a_free_port_is_given_only_to_a_server_that_names_it() -> None:
+    port = free_port()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((HOST, port))
+    socket.create_server((HOST, port)).close()

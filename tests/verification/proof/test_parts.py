@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import queue
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from companyos.contract import ToolSpec
-from companyos.policies import Call, EpisodeOverError, StepView, load_policy
+from companyos.policies import Call, EpisodeOverError, StepView, TaskView, load_policy
 from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.applicability import inapplicable_kinds
-from companyos_players.player import Step, is_write, replay_of
+from companyos_players.player import Player, Step, is_write, replay_of
+from companyos_players.registry import fair_player
 from companyos_players.task_agnostic import Fabricator, trace_imitators
 from companyos_players.tool_matching import match_tools_by_description
 from companyos_shared.streams import Stream
 from tests.client.builders import a_step, a_task
-from tests.scenarios.engine import initial_rows
+from tests.scenarios.engine import EpisodeSpec, initial_rows, open_player
+from verification.proof import process_pool
 from verification.proof.final_states.mutations import near_values
 from verification.proof.final_states.row_mutations import _row_mutations
 from verification.proof.players.oracles import FEASIBLE, REFUSED, undisturbed_seed
@@ -317,3 +323,54 @@ def test_a_row_with_only_a_new_version_has_nothing_to_undo(columns: set[str], ca
         after=row,
     )
     assert ("vendors VEN-1: undone" in dict(_row_mutations(net, row))) is can_be_undone
+
+
+class _Jobs:
+    """A queue that is empty for a while."""
+
+    def __init__(self, empty: int, then: Any) -> None:
+        self._empty = empty
+        self._then = then
+
+    def get(self, timeout: float) -> Any:
+        assert timeout > 0
+        self._empty -= 1
+        if self._empty >= 0:
+            raise queue.Empty
+        return self._then
+
+
+def test_a_worker_waits_while_its_parent_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: True))
+    found: Any = process_pool._next_job(_Jobs(3, "a job"))
+    assert found == "a job"
+    assert process_pool._next_job(_Jobs(0, None)) is None
+
+
+def test_a_worker_exits_when_its_parent_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lives = iter([True, True, False])
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: next(lives)))
+    assert process_pool._next_job(_Jobs(1_000, "a job")) is None
+
+
+async def stop(_task: TaskView, _call: Call) -> None:
+    """Raise the error of a broken player."""
+    raise LookupError("no such record")
+
+
+@pytest.mark.parametrize(
+    ("player", "result"),
+    [
+        (fair_player("bug_escalation"), "success"),
+        (stop, "failed, LookupError: no such record"),
+        (
+            replay_of([("finish", {"outcome": "impossible", "summary": ""})]),
+            "failed, declared: finish: expected outcome: done, found outcome: impossible, no reason",
+        ),
+    ],
+    ids=["solved", "stopped", "given-up"],
+)
+def test_a_failed_episode_is_described_with_its_primary_failure(player: Player, result: str, tmp_path: Path) -> None:
+    with open_player(tmp_path / "data") as play_all:
+        (kept,) = play_all([EpisodeSpec(scenario="bug_escalation", player=player, seed=0)])
+    assert kept.result.place.partition(", seed 0, chaos 1: ")[2] == result

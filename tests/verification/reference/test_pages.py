@@ -1,4 +1,4 @@
-"""The generated pages contain the required information and no solution."""
+"""The generated pages contain the required information and no solution, and the committed ones are up to date."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from companyos_gateway.engine.toolbox import Toolbox
 from companyos_gateway.scenarios import catalogue
 from tests.gateway.notes import NoteKeeping
 from tests.scenarios.engine import open_engine
+from verification.reference.__main__ import pages
 from verification.reference.scenarios_page import GROUPS, scenarios_page
 from verification.reference.texts import read_texts
 from verification.reference.tools_page import tools_page
@@ -103,3 +104,10 @@ def test_links_inside_the_pages_have_targets(tools: list[ToolSpec], page_of_scen
         assert set(re.findall(r"\]\(#([^)]+)\)", page)) <= headings
     for link in re.findall(r"\]\((\.\./[^)]+)\)", page_of_scenarios):
         assert (ROOT / "docs" / link.partition("#")[0]).is_file(), link
+
+
+async def test_the_pages_of_scenarios_and_tools_are_up_to_date(tmp_path: Path) -> None:
+    async with open_engine(tmp_path) as engine:
+        written = pages(engine.tools(None))
+    outdated = [name for name, text in written.items() if (ROOT / "docs" / name).read_text(encoding="utf-8") != text]
+    assert not outdated, f"run `make docs`, which writes {outdated}"
