@@ -42,7 +42,8 @@ def url(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
             name: stack.enter_context(service(name, data / name, COMPANYOS_SERVICE_KEY=KEY, PYTHONPATH=str(workspace)))
             for name in (*SERVICES, NAME)
         }
-        yield stack.enter_context(gateway(addresses, KEY))
+        services = ",".join(f"{name}={url}" for name, url in addresses.items())
+        yield stack.enter_context(gateway(COMPANYOS_SERVICES=services, COMPANYOS_SERVICE_KEY=KEY))
 
 
 @pytest.fixture

@@ -114,13 +114,6 @@ def test_a_missing_page_or_run_is_reported(tiny_url: str, tmp_path: Path) -> Non
     assert (answer.exit_code, "contains no run" in " ".join(answer.output.split())) == (2, True)
 
 
-def test_a_run_of_another_version_is_not_continued(tiny_url: str, tmp_path: Path) -> None:
-    played(tiny_url, tmp_path, "-k", "1", *NOOP)
-    (tmp_path / "runs" / "noop" / "run.json").write_text('{"companyos": "0.0.1", "policies": {}}')
-    answer = baselines(tmp_path, "--url", tiny_url, "-n", "3", "-k", "2", *NOOP)
-    assert (answer.exit_code, "was played with companyos 0.0.1" in " ".join(answer.output.split())) == (2, True)
-
-
 def test_an_unknown_policy_is_rejected_before_anything_starts(tmp_path: Path) -> None:
     answer = baselines(tmp_path, "--policy", "nobody")
     assert (answer.exit_code, "nobody" in answer.output) == (2, True)

@@ -47,20 +47,15 @@ def test_help_names_every_command_and_the_first_steps() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_a_command_has_examples(command: str) -> None:
-    answer = RUNNER.invoke(app, [command, "--help"])
-    assert answer.exit_code == 0
-    assert answer.stdout.count(f"companyos {command}") >= 3
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_example_fits_on_one_line_of_a_narrow_terminal(command: str) -> None:
+def test_the_help_of_a_command_has_examples_that_fit_on_one_line_of_a_narrow_terminal(command: str) -> None:
     written = inspect.getdoc(get_command(app).commands[command].callback)  # type: ignore[attr-defined]
     marked = [line for line in str(written).splitlines() if "[cyan]" in line]
     examples = [re.sub(r"\[/?\w+\]|\[/\]", "", line).replace("\\", "").strip() for line in marked]
-    shown = RUNNER.invoke(app, [command, "--help"], env={"COLUMNS": "80"}).stdout
-    lines = [line.strip() for line in shown.splitlines()]
+    answer = RUNNER.invoke(app, [command, "--help"], env={"COLUMNS": "80"})
+    lines = [line.strip() for line in answer.stdout.splitlines()]
     assert [example for example in examples if example not in lines] == []
+    assert answer.exit_code == 0
+    assert answer.stdout.count(f"companyos {command}") >= 3
 
 
 def test_the_last_seed_is_that_of_the_contract() -> None:
@@ -92,9 +87,6 @@ def test_the_version_is_that_of_the_package() -> None:
         (["eval", "--policy", "noop", "--episodes", "0"], 2, "--episodes"),
         (["eval", "--policy", "noop", "--override", "freeze"], 2, "must be NAME=RATE"),
         (["eval", "--policy", "noop", "--split", "test", "--override", "freeze=0"], 2, "cannot be combined"),
-        (["eval", "--policy", "noop", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
-        (["tools", "--url", "http://127.0.0.1:9"], 1, "error: Failed to connect"),
-        (["tasks", "--url", "http://127.0.0.1:9"], 1, "error:"),
         (["eval", "--policy", "noop", "--seed", LARGEST_SEED], 2, f"exceeds the largest seed {LARGEST_SEED}"),
         (["eval", "--policy", "noop", "--seed", str(2**60), "-n", "1"], 2, f"exceeds the largest seed {LARGEST_SEED}"),
         (["tasks", "any", "--seed", LARGEST_SEED, "-n", "2"], 2, f"exceeds the largest seed {LARGEST_SEED}"),
@@ -137,8 +129,11 @@ def test_a_usage_error_is_one_line_and_an_exit_code(arguments: list[str], code: 
     assert "Traceback" not in answer.output
 
 
-def test_eval_reports_an_unknown_scenario_with_the_error_of_the_server(tiny_url: str) -> None:
-    answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--scenario", "none", "--url", tiny_url])
+@pytest.mark.parametrize(
+    "command", [["tasks", "none"], ["eval", "--policy", "noop", "--scenario", "none"]], ids=" ".join
+)
+def test_an_unknown_scenario_is_reported_with_the_error_of_the_server(tiny_url: str, command: list[str]) -> None:
+    answer = RUNNER.invoke(app, [*command, "--url", tiny_url])
     assert answer.exit_code == 2
     assert answer.stderr.strip().endswith("error: unknown-scenario: No scenario is called that.")
 
@@ -222,6 +217,7 @@ def test_eval_prints_and_stores_overridden_rates(tiny_url: str, tmp_path: Path) 
     assert "tiny, chaos 1, freeze=0.5, stale_read=0.5, seed 0" in answer.stdout
     assert json.loads((out / "episodes.jsonl").read_text())["chaos_overrides"] == dict.fromkeys(names, 0.5)
     other = RUNNER.invoke(app, [*arguments, "--override", "freeze=1", "--resume"])
+    assert other.exit_code == 2
     reason = "contains 1 episode of another run: override freeze=0.5, stale_read=0.5 is not part of this one"
     assert f"{reason}, which has 1 episode" in " ".join(other.stderr.split())
 
@@ -264,11 +260,6 @@ def test_tools_lists_explains_and_prints_json(tiny_url: str) -> None:
 def test_an_unknown_tool_is_a_usage_error_with_a_hint(tiny_url: str, name: str, hint: str) -> None:
     answer = RUNNER.invoke(app, ["tools", name, "--url", tiny_url])
     assert (answer.exit_code, answer.stderr) == (2, f"error: unknown tool '{name}'; {hint}\n")
-
-
-def test_an_unknown_scenario_is_reported_in_the_words_of_the_server(tiny_url: str) -> None:
-    answer = RUNNER.invoke(app, ["tasks", "none", "--url", tiny_url])
-    assert (answer.exit_code, answer.stderr) == (2, "error: unknown-scenario: No scenario is called that.\n")
 
 
 def test_tasks_lists_scenarios_and_prints_briefs(tiny_url: str) -> None:
@@ -378,7 +369,17 @@ def test_eval_rejects_a_task_with_an_option_that_selects_others(option: str, val
 @pytest.mark.parametrize(
     "command", [["tasks"], ["play", "--task"], ["eval", "--policy", "noop", "--task"]], ids=" ".join
 )
-@pytest.mark.parametrize("task", ["tset.tiny.2.00", "test.tiny.9.00", "test.tiny.2", "test.tiny.2.00.1"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "tset.tiny.2.00",
+        "test.tiny.9.00",
+        "test.tiny.2",
+        "test.tiny.2.00.1",
+        "test.tiny.\u0661.00",
+        f"test.tiny.{'9' * 5000}.00",
+    ],
+)
 def test_a_malformed_task_id_is_a_usage_error_before_anything_starts(command: list[str], task: str) -> None:
     answer = RUNNER.invoke(app, [*command, task])
     form = "split.scenario.level.number, such as test.bug_escalation.3.05"

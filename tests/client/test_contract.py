@@ -1,4 +1,4 @@
-"""The contract: each side can read data that the other one writes."""
+"""The contract: each side can read data that the other one writes, and the documents name its fields."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from companyos.contract import CompanyOSState, EpisodeRecord, Outcome, ResetOptions
+from companyos.runner.episode import StepLine
+from tests.architecture.sources import ROOT
 from tests.client.builders import a_record
 
 
@@ -44,3 +46,15 @@ def test_reset_options_reject_invalid_values(options: dict[str, object]) -> None
 
 def test_reset_options_accept_enums_by_value() -> None:
     assert ResetOptions.model_validate({"completion": "explicit", "reward_scale": "unit"}).seed is None
+
+
+def test_the_page_on_evaluation_names_the_fields_of_stored_runs() -> None:
+    page = (ROOT / "docs" / "evaluating.md").read_text(encoding="utf-8")
+    record = ", ".join(field.alias or name for name, field in EpisodeRecord.model_fields.items())
+    assert f"a line per episode: {record}" in page
+    assert f"a line per step: {', '.join(StepLine.__dataclass_fields__)}" in page
+
+
+def test_the_readme_of_the_client_names_every_reset_option() -> None:
+    readme = (ROOT / "client" / "README.md").read_text(encoding="utf-8")
+    assert [name for name in ResetOptions.model_fields if f"`{name}`" not in readme] == []

@@ -105,12 +105,15 @@ async def test_a_message_that_is_too_large_is_rejected_and_the_session_continues
         assert (await env.call_tool("add", amount=1)).observation.result == {"total": 1}
 
 
-def test_the_sync_client_plays_an_episode(tiny_url: str) -> None:
+def test_the_sync_client_plays_an_episode_and_lists_tasks(tiny_url: str) -> None:
     with CompanyOSEnv(base_url=tiny_url).sync() as env:
         env.reset(scenario="tiny", seed=2, chaos=1)
         assert [tool.name for tool in env.list_tools()] == ["add", "finish"]
         assert env.call_tool("add", amount=2).done
         assert env.state().success
+        assert [split.name for split in env.list_splits()] == ["train", "validation", "test"]
+        assert env.num_tasks("test") == len(env.list_tasks("test")) == 3
+        assert env.get_task_range("test", 0, 1)[0].id == env.get_task("test", 0).id
 
 
 def test_an_unreachable_server_is_a_connection_error_without_await_too() -> None:
@@ -118,12 +121,6 @@ def test_an_unreachable_server_is_a_connection_error_without_await_too() -> None
     for _ in range(2):
         with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:3"), env.sync() as session:
             session.reset()
-
-
-async def test_an_unreachable_server_is_a_connection_error() -> None:
-    with pytest.raises(ConnectionError):
-        async with CompanyOSEnv(base_url="http://127.0.0.1:9", connect_timeout_s=1):
-            pass
 
 
 async def test_a_response_may_take_minutes_unless_the_caller_sets_another_limit(tiny_url: str) -> None:
@@ -153,10 +150,3 @@ async def test_tasks_are_listed_and_played(tiny_url: str) -> None:
         task = await env.get_task("test", 1)
         assert task.brief == (await env.reset(task_id=task.id)).observation.brief
         assert (await env.state()).task_id == task.id
-
-
-def test_the_sync_client_lists_tasks(tiny_url: str) -> None:
-    with CompanyOSEnv(base_url=tiny_url).sync() as env:
-        assert [split.name for split in env.list_splits()] == ["train", "validation", "test"]
-        assert env.num_tasks("test") == len(env.list_tasks("test")) == 3
-        assert env.get_task_range("test", 0, 1)[0].id == env.get_task("test", 0).id

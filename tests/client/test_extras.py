@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,12 @@ def test_from_another_folder_the_command_changes_to_the_clone_first(
 ) -> None:
     monkeypatch.chdir("/")
     assert install_command("ray", clone) == f"cd {clone} && make ray-setup"
+
+
+@pytest.mark.skipif(find_spec("trl") is not None, reason="TRL is installed here")
+def test_without_trl_the_error_names_the_install_command() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", "import companyos.integrations.trl"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert install_command("trl") in ran.stderr.splitlines()[-1]

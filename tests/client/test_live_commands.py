@@ -272,19 +272,23 @@ def test_eval_plays_every_scenario_that_is_named(commands: CommandRunner, tmp_pa
     ]
 
 
-def test_an_unreachable_server_is_reported_with_a_hint() -> None:
-    answer = RUNNER.invoke(app, ["episodes", "--url", "127.0.0.1:9"])
-    assert answer.exit_code == 1
-    assert answer.stderr.startswith("error: Failed to connect to http://127.0.0.1:9: ")
-    assert "is `companyos up` running there?" in answer.stderr
-
-
 @pytest.mark.parametrize(
-    "command", [["play"], ["demo"], ["tools"], ["tasks"], ["tasks", "export", "--out", "tasks", "--format", "jsonl"]]
+    "command",
+    [
+        ["episodes"],
+        ["play"],
+        ["demo"],
+        ["tools"],
+        ["tasks"],
+        ["tasks", "export", "--out", "tasks", "--format", "jsonl"],
+        ["eval", "--policy", "noop"],
+    ],
+    ids=" ".join,
 )
 def test_every_command_with_a_url_reports_an_unreachable_server_with_a_hint(command: list[str]) -> None:
     answer = RUNNER.invoke(app, [*command, "--url", "127.0.0.1:9"])
     assert answer.exit_code == 1
+    assert "error: Failed to connect to " in answer.stderr
     assert answer.stderr.count("is `companyos up` running there?") == 1
 
 

@@ -223,13 +223,3 @@ def test_an_episode_is_given_up_at_a_limit(tiny_url: str, tmp_path: Path, limit:
     assert len(stub.received) == 1
     (record,) = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
     assert message in record["usage"]["stopped"]
-
-
-def test_resuming_with_another_model_is_a_usage_error(tiny_url: str, tmp_path: Path) -> None:
-    options = ["--scenario", "tiny", "--seed", "3", "-n", "1", "--url", tiny_url, "--out", str(tmp_path / "run")]
-    with StubServer(ScriptedReplies(DONE)) as stub:
-        received = [*EVAL_LLM, "--base-url", stub.url, *options]
-        assert RUNNER.invoke(app, received).exit_code == 0
-        answer = RUNNER.invoke(app, [*received, "--resume", "--temperature", "0.7"])
-    assert answer.exit_code == 2
-    assert "temperature of llm was null, now it is 0.7" in answer.stderr

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,7 +22,7 @@ from companyos.cli.repl import EpisodePages
 from companyos.client import CompanyOSEnv
 from companyos.contract import EpisodeRecord, EpisodeVerdict, Outcome
 from companyos.enterprise import Enterprise
-from companyos.policies import Call, TaskView, load_policy
+from companyos.policies import load_policy
 from companyos.policies.arguments import SamplingContext, sample_arguments
 from companyos.policies.llm import LlmPolicy
 from companyos.policies.llm.apis import APIS
@@ -40,12 +38,11 @@ from companyos_gateway.scenarios.rescoring import rescore_evidence
 from companyos_shared.streams import Stream
 from tests.architecture.sources import ROOT
 from tests.client.builders import NOW
-from tests.client.llm_scripts import EVERY_API, ScriptedReplies, a_model, tool_call_message
+from tests.client.llm_scripts import EVERY_API, a_model
 
 pytestmark = pytest.mark.integration
 
 RUNNER = CliRunner()
-GATEWAY = "http://127.0.0.1:8000"
 FINISH = ("finish", {"outcome": "impossible", "summary": "Nothing can be read."})
 COSTS = {
     StepKind.CARRIED_OUT: STEP_COST,
@@ -89,16 +86,6 @@ def test_the_demo_passes_the_five_milestones_and_compares_three_policies(url: st
     assert "100.0%" in rows["oracle"]
     assert "random tools" in rows["random"]
     assert "-5.10" in rows["noop"]
-
-
-def test_a_run_is_reproducible_at_any_parallelism(url: str, tmp_path: Path) -> None:
-    options = ["--policy", "oracle", "--policy", "random", "-n", "3", "--seed", "20", "--chaos", "2", "--url", url]
-    run("eval", *options, "--parallel", "1", "--out", str(tmp_path / "alone"))
-    run("eval", *options, "--parallel", "6", "--out", str(tmp_path / "together"))
-    alone = lines(tmp_path / "alone")
-    assert alone == lines(tmp_path / "together")
-    assert [line["success"] for line in alone] == [True] * 3 + [False] * 3
-    assert len({line["digest"] for line in alone}) == 6
 
 
 def test_every_step_and_all_evidence_of_a_run_are_stored(url: str, tmp_path: Path) -> None:
@@ -186,24 +173,6 @@ async def test_an_episode_played_through_a_model_api_has_the_same_digest(url: st
     ]
 
 
-async def test_arguments_that_are_not_json_are_an_invalid_step_and_the_model_gets_the_reason(url: str) -> None:
-    script = ScriptedReplies(
-        tool_call_message(("ticketdesk_get_ticket", '{"key": "OPS-'), ("wait", "[]")), tool_call_message(FINISH)
-    )
-    plan = EpisodePlan(scenario="vendor_onboarding", seed=7, chaos=0, policy="llm")
-    with StubServer(script) as stub:
-        model = a_model(stub.url)
-        [episode] = await play_all(url, [plan], make_policy=lambda _name: LlmPolicy(model))
-    first, second = episode.steps[:2]
-    assert [first.reward, second.reward] == pytest.approx([-1.1, -1.1])
-    assert first.arguments == {"malformed_json": '{"key": "OPS-'}
-    assert first.error is not None
-    assert first.error["error_type"] == "invalid_args"
-    reported = [json.loads(one["content"]) for one in stub.received[1].body["messages"] if one["role"] == "tool"]
-    assert reported[0]["message"].startswith("The arguments must be a JSON object: Unterminated string")
-    assert "it is a JSON array" in reported[1]["message"]
-
-
 @EVERY_API
 def test_a_dry_run_sends_no_request_and_shows_the_first_one(url: str, tmp_path: Path, api: str) -> None:
     options = ["--policy", "llm", "--model", "m-1", "--api", api, "--dry-run"]
@@ -226,20 +195,6 @@ def test_the_tasks_are_listed_and_their_briefs_name_the_ticket(url: str) -> None
     assert "seed 42" in run("tasks", "vendor_onboarding", "--seed", "42", "-n", "1", "--url", url)
 
 
-async def test_a_call_that_the_environment_cannot_parse_counts_against_the_policy(url: str) -> None:
-    class Unreadable:
-        name = "unreadable"
-
-        async def play(self, task: TaskView, call: Call) -> None:
-            await call("wait", {"minutes": 10**17})
-
-    plan = EpisodePlan(scenario="vendor_onboarding", seed=1, chaos=0, policy="unreadable")
-    [episode] = await play_all(url, [plan], make_policy=lambda _name: Unreadable())
-    assert episode.record.outcome is Outcome.FAILED
-    assert episode.trouble is not None
-    assert "the policy raised ApiError" in episode.trouble
-
-
 async def test_random_arguments_match_the_schema_of_every_tool(url: str) -> None:
     async with CompanyOSEnv(base_url=url) as env:
         tools = await env.list_tools()
@@ -247,25 +202,6 @@ async def test_random_arguments_match_the_schema_of_every_tool(url: str) -> None
         check = fastjsonschema.compile(tool.input_schema)
         for n in range(50):
             check(sample_arguments(tool.input_schema, Stream(tool.name, n), SamplingContext(["OPS-1"], NOW)))
-
-
-def test_the_example_of_the_clients_readme_runs(url: str) -> None:
-    readme = (ROOT / "client" / "README.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    command = [sys.executable, "-W", "error", "-c", block.replace(GATEWAY, url)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.strip()
-
-
-def test_the_example_of_best_of_n_names_the_fork_with_the_highest_return(url: str) -> None:
-    command = [sys.executable, str(ROOT / "examples" / "best_of_n.py"), url]
-    *_, best = printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    returns = [float(line.rpartition(" ")[2]) for line in printed if ", return " in line and line.startswith("fork")]
-    assert len(returns) == 4
-    named = re.fullmatch(r"fork (\d) is the best of 4", best)
-    assert named is not None
-    assert returns[int(named[1])] == max(returns)
 
 
 def test_a_task_of_a_split_is_listed_read_and_played(url: str) -> None:

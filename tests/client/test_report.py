@@ -24,6 +24,7 @@ from companyos.contract import (
 from companyos.report import Report, build_report
 from companyos.report.figures import Comparison, affecting_kinds, sign_test, size_of
 from companyos.report.tables import markdown_of, tables_of
+from tests.client import builders
 from tests.client.stored_runs import CHANGES, LINES, evidence, judge, write_episode
 
 RUNNER = CliRunner()
@@ -38,23 +39,11 @@ CARD = Scorecard(
 )
 
 
-def a_record(
-    *, scenario: str = "tiny", seed: int = 0, policy: str = "p", success: bool = False, **changed: Any
-) -> EpisodeRecord:
-    return EpisodeRecord.model_validate(
-        {
-            "scenario": scenario,
-            "seed": seed,
-            "chaos": 1,
-            "policy": policy,
-            "success": success,
-            "return": 10.0 if success else -5.0,
-            "steps": 9,
-            "outcome": "success" if success else "failed",
-            "digest": "d",
-            "verdict": a_verdict(None if success else "OPS-1:ticket_resolved"),
-            **changed,
-        }
+def a_record(*, success: bool = False, **changed: Any) -> EpisodeRecord:
+    """Return the record of an episode, which failed at its ticket by default."""
+    judged = a_verdict(None if success else "OPS-1:ticket_resolved")
+    return builders.a_record(
+        success=success, **{"return_": 10.0 if success else -5.0, "steps": 9, "verdict": judged, **changed}
     )
 
 

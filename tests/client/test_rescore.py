@@ -141,22 +141,6 @@ def test_the_command_shows_old_and_new_verdicts_and_reports_differences(tmp_path
 
 
 @pytest.mark.usefixtures("judged")
-def test_a_line_that_cannot_be_rescored_is_a_usage_error(tmp_path: Path) -> None:
-    run = a_run(tmp_path / "run", seeds=1)
-    (run / "evidence" / "tiny-0-c1-oracle.json.gz").unlink()
-    code, reported = message(run)
-    assert code == 2
-    assert "line 1: evidence/tiny-0-c1-oracle.json.gz: missing" in reported
-
-
-@pytest.mark.usefixtures("judged")
-def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    code, reported = message(tmp_path / "nowhere")
-    assert code == 2
-    assert "nowhere" in reported
-
-
-@pytest.mark.usefixtures("judged")
 def test_modified_evidence_is_not_rescored_and_its_first_invalid_part_is_named(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run")
     stored = evidence(1)

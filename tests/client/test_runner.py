@@ -260,13 +260,6 @@ async def test_the_same_seeds_give_the_same_digests_at_any_parallelism(tiny_url:
     assert len({episode.record.digest for episode in alone}) > 1
 
 
-async def test_each_episode_is_reported_as_soon_as_it_is_over(tiny_url: str) -> None:
-    output: list[int] = []
-    plans = [a_plan(seed, "noop") for seed in range(5)]
-    await play_all(tiny_url, plans, parallel=2, on_played=lambda episode: output.append(episode.plan.seed or 0))
-    assert sorted(output) == [0, 1, 2, 3, 4]
-
-
 async def test_a_run_replaces_only_a_previous_run_and_only_with_overwrite(tiny_url: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     await play_all(tiny_url, [a_plan(1), a_plan(2)], out=run)

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from companyos.contract import EpisodeRecord
 from companyos.rescorers import InvalidEvidenceError
 from companyos.runner.run_reader import UnreadableRunError, read_evidence
 from companyos.signed_evidence import (
@@ -24,6 +23,7 @@ from companyos.signed_evidence import (
     check_canonical,
     verify_evidence,
 )
+from tests.client.builders import a_record
 
 SIGNER = EvidenceSigner(bytes(range(32)))
 OTHER = EvidenceSigner(bytes(32))
@@ -209,9 +209,7 @@ def test_the_key_is_derived_from_the_secret_and_does_not_reveal_it() -> None:
     assert bytes(range(32)).hex() not in canonical_json(SIGNED).decode() + repr(SIGNER)
 
 
-def record() -> EpisodeRecord:
-    facts = {"scenario": "tiny", "seed": 3, "chaos": 1, "policy": "oracle", "success": True, "return": 1.0}
-    return EpisodeRecord.model_validate({**facts, "steps": 1, "outcome": "success", "digest": "d"})
+RECORD = a_record(seed=3, policy="oracle")
 
 
 @pytest.mark.sample(2)
@@ -231,7 +229,7 @@ def test_a_packed_file_with_an_edited_byte_is_rejected_or_contains_the_same_docu
     for edited in [packed, packed + b"\0", packed[:-1], *flips]:
         file.write_bytes(edited)
         try:
-            read = read_evidence(tmp_path, record())
+            read = read_evidence(tmp_path, RECORD)
             verify_evidence(read, [SIGNER.public_key])
         except (UnreadableRunError, InvalidEvidenceError):
             continue
@@ -244,4 +242,4 @@ def test_a_signed_file_with_blanks_or_duplicate_members_is_unreadable(tmp_path: 
     for raw in (FILE + b"\n", FILE.replace(b":", b": ", 1), FILE.replace(b"{", b'{"brief":"",', 1)):
         file.write_bytes(gzip.compress(raw))
         with pytest.raises(UnreadableRunError, match=r"evidence/tiny-3-c1-oracle.json.gz: was modified: .* at byte \d"):
-            read_evidence(tmp_path, record())
+            read_evidence(tmp_path, RECORD)

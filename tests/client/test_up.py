@@ -1,4 +1,4 @@
-"""`companyos up` and the embedded enterprise: real processes, all of which end."""
+"""`companyos up`, the embedded enterprise and services as child processes: real processes, all of which end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from companyos.enterprise import Enterprise, EnterpriseError
+from companyos.server_process import HOST
+from companyos.services import ServiceProcess
 from verification.process_stats import process_tree
 
 pytestmark = pytest.mark.integration
@@ -119,3 +122,22 @@ def test_the_gateway_does_not_inherit_the_key_of_a_model(monkeypatch: pytest.Mon
         assert b"a key for models" not in (Path("/proc") / str(enterprise.pid) / "environ").read_bytes()
     finally:
         enterprise.stop()
+
+
+def test_no_other_process_can_take_the_port_of_a_starting_server() -> None:
+    process = ServiceProcess("ticketdesk", "companyos_ticketdesk.main:app")
+    try:
+        port = int(process.start().url.rpartition(":")[2])
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server((HOST, port))
+        process.wait_until_ready()
+    finally:
+        process.stop()
+    socket.create_server((HOST, port)).close()
+
+
+def test_a_server_starts_although_the_standard_input_of_its_parent_is_closed() -> None:
+    code = "from companyos.services import run_services\nwith run_services() as urls: print(*urls)"
+    command = f"{sys.executable} -c '{code}' <&-"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+    assert "ticketdesk" in done.stdout, done.stderr

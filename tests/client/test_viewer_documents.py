@@ -1,10 +1,11 @@
-"""The viewer's documents: the content for a stored run, and the messages about damaged files."""
+"""The viewer's documents: the content for a stored run, messages about damaged files, and aligned episodes."""
 
 from __future__ import annotations
 
 import copy
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from companyos.rescorers import InvalidEvidenceError
 from companyos.signed_evidence import EvidenceSigner
 from companyos.viewer import EpisodeDocument, StepKind
+from companyos.viewer.alignment import align, describe_difference
+from companyos.viewer.document import Step
 from companyos.viewer.stored_run import NotARunError, StoredRun, UnknownEpisodeError
 from tests.client.stored_runs import CHANGES, LINES, a_change, a_line, evidence, judge, verdict, write_episode
 
@@ -268,3 +271,45 @@ def test_changes_of_one_step_keep_their_order(tmp_path: Path) -> None:
     first, second, _ = CHANGES
     found = the_episode(tmp_path, stored=evidence(changes=[first, second]))
     assert [change.key for change in found.steps[4].changes] == ["C-1", "L-1"]
+
+
+def _step(tool: str, *, result: Any = None, **arguments: Any) -> Step:
+    return _step_with(tool, arguments, result)
+
+
+def _step_with(tool: str, arguments: Any, result: Any = None) -> Step:
+    now = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    return Step(number=1, tool=tool, arguments=arguments, result=result, kind="carried_out", reward=0, now=now)
+
+
+def _tools(left: list[Step], right: list[Step]) -> list[tuple[str | None, str | None]]:
+    return [(one.tool if one else None, other.tool if other else None) for one, other in align(left, right)]
+
+
+def test_calls_after_an_additional_one_are_aligned() -> None:
+    left = [_step("get", key="A-1"), _step("wait", minutes=5), _step("close", key="A-1")]
+    right = [_step("get", key="A-1"), _step("close", key="A-1"), _step("finish")]
+    assert _tools(left, right) == [("get", "get"), ("wait", None), ("close", "close"), (None, "finish")]
+
+
+def test_calls_on_different_entities_are_not_aligned() -> None:
+    assert _tools([_step("get", key="A-1")], [_step("get", key="A-2")]) == [("get", None), (None, "get")]
+
+
+def test_calls_with_invalid_arguments_or_without_an_entity_are_aligned() -> None:
+    [(left, right)] = align([_step("wait", minutes=5)], [_step("wait", minutes=6)])
+    assert describe_difference(left, right) == "different arguments"
+    assert _tools([_step_with("get", ["A-1"])], [_step("get")]) == [("get", "get")]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (None, _step("get"), "only in the second"),
+        (_step("get"), None, "only in the first"),
+        (_step("get", result={"a": 1}), _step("get", result={"a": 2}), "different response"),
+        (_step("get", key="A-1"), _step("get", key="A-1"), ""),
+    ],
+)
+def test_a_pair_has_one_kind_of_difference(left: Step | None, right: Step | None, expected: str) -> None:
+    assert describe_difference(left, right) == expected

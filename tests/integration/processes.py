@@ -57,12 +57,11 @@ def service(name: str, data_dir: Path, **environment: str) -> Iterator[str]:
 
 
 @contextmanager
-def gateway(services: Mapping[str, str], key: str) -> Iterator[str]:
-    """Run a gateway with the given service addresses."""
+def gateway(**environment: str) -> Iterator[str]:
+    """Run a gateway, which starts its own services unless the environment contains their addresses."""
     port = free_port()
     command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
-    addresses = ",".join(f"{name}={url}" for name, url in services.items())
-    with running(command, f"http://{HOST}:{port}", COMPANYOS_SERVICES=addresses, COMPANYOS_SERVICE_KEY=key) as url:
+    with running(command, f"http://{HOST}:{port}", **environment) as url:
         yield url
 
 
@@ -73,7 +72,8 @@ def enterprise(data_dir: Path, key: str) -> Iterator[str]:
         addresses = {
             name: stack.enter_context(service(name, data_dir / name, COMPANYOS_SERVICE_KEY=key)) for name in SERVICES
         }
-        yield stack.enter_context(gateway(addresses, key))
+        services = ",".join(f"{name}={url}" for name, url in addresses.items())
+        yield stack.enter_context(gateway(COMPANYOS_SERVICES=services, COMPANYOS_SERVICE_KEY=key))
 
 
 @contextmanager

@@ -75,6 +75,13 @@ def test_the_examples_in_three_languages_print_the_same_episode(up: str, suffix:
         assert word in output
 
 
+def test_the_example_of_best_of_n_names_the_fork_with_the_highest_return(up: str) -> None:
+    *_, best = printed = _output_of(ROOT / "examples" / "best_of_n.py", up).splitlines()
+    returns = [float(line.rpartition(" ")[2]) for line in printed if ", return " in line and line.startswith("fork")]
+    assert len(returns) == 4
+    assert best in {f"fork {n} is the best of 4" for n in range(4) if returns[n] == max(returns)}
+
+
 @pytest.mark.usefixtures("first")
 def test_the_commands_of_the_page_succeed(up: str) -> None:
     _check_has("curl")

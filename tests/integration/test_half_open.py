@@ -23,8 +23,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.integration.processes import running
-from verification.ports import HOST, free_port
+from tests.integration.processes import gateway
+from verification.ports import HOST
 
 PING_S = "5"
 SLOT_BACK_S = 15.0
@@ -50,10 +50,8 @@ with connect(sys.argv[1], proxy=None, max_size=None) as socket:
 @pytest.fixture(scope="module")
 def quick() -> Iterator[str]:
     """The address of a gateway that pings quickly and has eight slots for sockets."""
-    port = free_port()
-    command = [sys.executable, "-m", "companyos_gateway", "--port", str(port)]
     pings = {"COMPANYOS_WS_PING_INTERVAL_S": PING_S, "COMPANYOS_WS_PING_TIMEOUT_S": PING_S}
-    with running(command, f"http://{HOST}:{port}", COMPANYOS_MAX_WEBSOCKETS="8", **pings) as url:
+    with gateway(COMPANYOS_MAX_WEBSOCKETS="8", **pings) as url:
         yield url
 
 

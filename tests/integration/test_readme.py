@@ -1,4 +1,4 @@
-"""The code blocks of the README, extracted and run."""
+"""The code blocks of the README, of the page on OpenEnv and of the client's README, extracted and run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from tests.architecture.sources import ROOT
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-OPENENV = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/openenv.md").read_text(), re.MULTILINE | re.DOTALL)
+OTHERS = [
+    code
+    for page in ("docs/openenv.md", "client/README.md")
+    for code in re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+]
 TRAINS = "GRPOTrainer"
 """Appears in the block that tests/train runs, because it requires PyTorch."""
 
@@ -39,7 +43,7 @@ def test_five_lines_with_requests_play_an_episode() -> None:
     assert len([line for line in block.splitlines() if line.strip()]) <= 5
 
 
-@pytest.mark.parametrize("code", [*PYTHON, *OPENENV], ids=lambda code: code.splitlines()[0])
+@pytest.mark.parametrize("code", [*PYTHON, *OTHERS], ids=lambda code: code.splitlines()[0])
 def test_a_python_block_runs_unchanged(url: str, code: str) -> None:
     assert GATEWAY in code
     outcome = subprocess.run(

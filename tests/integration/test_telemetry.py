@@ -10,7 +10,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +19,12 @@ import requests
 from companyos_shared.telemetry.operation import Operation
 from tests.integration.collector import Collector, Seen, collecting
 from tests.integration.http_episode import HttpEpisode
-from tests.integration.processes import SERVICES, clean_environment, running, service_process
+from tests.integration.processes import SERVICES, clean_environment, gateway, service_process
 from verification.ports import HOST, free_port
 
 DEADLINE_S = 30.0
 POLL_S = 0.05
 PROCESSES = {"companyos-gateway", *(f"companyos-{name}" for name in SERVICES)}
-
-
-@contextmanager
-def gateway(**environment: str) -> Iterator[str]:
-    """Run a gateway that starts its own services."""
-    port = free_port()
-    command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
-    with running(command, f"http://{HOST}:{port}", **environment) as url:
-        yield url
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from companyos.errors import ApiError
 from companyos.extras import install_command
 from companyos.integrations.gymnasium import CompanyOSGym
 from companyos.policies import EpisodeOverError
+from tests.architecture.sources import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -154,3 +155,14 @@ def test_without_gymnasium_the_error_names_the_install_command(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ImportError, match=re.escape(install_command("gymnasium"))):
         __import__("companyos.integrations.gymnasium")
+
+
+PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.integration
+def test_the_example_for_gymnasium_runs(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    block = next(block for block in BLOCKS if "import gymnasium" in block)
+    exec(block.replace('CompanyOS-v1",', f'CompanyOS-v1", url={url!r},'), {})  # noqa: S102
+    assert capsys.readouterr().out.rstrip().endswith("-0.1")

@@ -1,21 +1,21 @@
-"""The random policy: its arguments match the schemas, and an episode can be repeated."""
+"""Policies: found by entry points; the random ones draw arguments that match the schemas, and can be repeated."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 
 import fastjsonschema
 import pytest
 
 from companyos.contract import ToolSpec
-from companyos.policies import StepView, TaskView, load_policy
+from companyos.policies import StepView, UnknownPolicyError, load_policy, policy_names
 from companyos.policies.arguments import SamplingContext, ids_in, sample_arguments
 from companyos.policies.patterns import UnsupportedPatternError, sample_match
 from companyos_shared.streams import Stream
+from tests.client.builders import NOW, a_step, a_task
 
-NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
 AROUND = SamplingContext(["OPS-1042", "VEN-207"], NOW)
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -128,16 +128,8 @@ async def play_random(seed: int, steps: int) -> list[tuple[str, dict[str, Any]]]
         done = len(made) == steps
         return StepView(result=None, error=None, reward=-0.1, done=done, now=NOW, steps_left=steps - len(made))
 
-    task = TaskView(
-        scenario="vendor_onboarding",
-        brief="Onboard VEN-207.",
-        company="Nordwind",
-        acting_as="E-1",
-        now=NOW,
-        steps_left=steps,
-        tools=tools,
-        stream=Stream("policy", "random", seed),
-    )
+    task = a_task(*tools, brief="Onboard VEN-207.")
+    task = replace(task, steps_left=steps, stream=Stream("policy", "random", seed))
     await load_policy("random").play(task, call)
     return made
 
@@ -149,3 +141,79 @@ async def test_random_plays_until_the_episode_is_done() -> None:
 async def test_random_plays_the_same_episode_for_the_same_seed_only() -> None:
     assert await play_random(seed=1, steps=30) == await play_random(seed=1, steps=30)
     assert await play_random(seed=1, steps=30) != await play_random(seed=2, steps=30)
+
+
+LIST = ToolSpec(name="desk_list_vendors", description="", input_schema={"type": "object", "properties": {}})
+RENAME = ToolSpec(
+    name="desk_rename_vendor",
+    description="",
+    input_schema={
+        "type": "object",
+        "properties": {"vendor_id": {"type": "string", "maxLength": 8}},
+        "required": ["vendor_id"],
+    },
+)
+ANSWER = {
+    "vendor": {"id": "VEN-1"},
+    "items": [{"vendor_id": "VEN-2", "title": "A vendor with much too long a name" * 4}],
+}
+
+
+async def _played(steps: int) -> list[tuple[str, dict[str, Any]]]:
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        made.append((tool, arguments))
+        return a_step(result=ANSWER if tool == LIST.name else None, done=len(made) == steps)
+
+    await load_policy("grounded").play(a_task(LIST, RENAME), call)
+    return made
+
+
+async def test_a_seen_value_is_usually_used_for_the_argument_of_that_name() -> None:
+    made = await _played(80)
+    named = [arguments["vendor_id"] for tool, arguments in made[10:] if tool == RENAME.name]
+    assert sum(one in ("VEN-1", "VEN-2") for one in named) > 0.7 * len(named) > 5
+
+
+async def test_an_episode_is_reproducible() -> None:
+    assert await _played(30) == await _played(30)
+
+
+def test_a_seen_value_is_used_only_if_it_matches_the_schema() -> None:
+    around = SamplingContext([], NOW, {"vendor_id": ["VEN-123456789", 7, "VEN-3"]})
+    drawn = {sample_arguments(RENAME.input_schema, Stream("a", n), around)["vendor_id"] for n in range(40)}
+    assert "VEN-3" in drawn
+    assert all(len(one) <= 8 for one in drawn)
+
+
+def test_random_and_noop_are_installed() -> None:
+    assert {"noop", "random"} <= set(policy_names())
+
+
+def test_a_policy_has_the_name_of_its_entry_point() -> None:
+    for name in policy_names():
+        assert load_policy(name).name == name
+
+
+def test_each_load_returns_a_new_policy() -> None:
+    assert load_policy("random") is not load_policy("random")
+
+
+def test_an_unknown_policy_is_rejected_with_the_installed_ones() -> None:
+    with pytest.raises(UnknownPolicyError, match=r"'clever'.*noop.*random"):
+        load_policy("clever")
+
+
+def test_a_problem_body_is_distinguished_from_a_payload_with_a_status() -> None:
+    problem = {"title": "The ticket is locked", "status": 409, "code": "ticket-locked", "type": "about:blank"}
+    assert a_step(result=problem).problem == "ticket-locked"
+    assert a_step(result=problem).is_refused
+    assert a_step(result={"key": "OPS-1", "status": "open", "title": "Locked"}).problem is None
+    assert not a_step(result=None).is_refused
+
+
+def test_an_environment_error_is_a_rejection_without_a_problem() -> None:
+    step: StepView = a_step(error="tool_not_found")
+    assert step.is_refused
+    assert step.problem is None
