@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from companyos_shared.telemetry.histogram import LatencyHistogram
@@ -42,10 +42,10 @@ class EngineMetrics:
     def measure_operation(self, operation: str, episode: Episode | None = None) -> Iterator[Span]:
         """Measure an operation of the trainer, on an episode if it is known already, and yield its span."""
         result, began_at = DONE, time.perf_counter()
-        with self.traces.span(operation) as span, ExitStack() as stack:
+        op = None if episode is None else OperationScope(episode.internal_id, episode.epoch, episode.step)
+        with self.traces.span(operation) as span, op or nullcontext():
             if episode is not None:
-                op = stack.enter_context(OperationScope(episode.internal_id, episode.epoch, episode.step))
-                span.set(episode=op.episode, epoch=op.epoch, step=op.step)
+                span.set(episode=episode.internal_id, epoch=episode.epoch, step=episode.step)
             try:
                 yield span
             except BaseException as error:
