@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from companyos import entry_points
 from companyos.entry_points import EntryPointError
-from companyos.policies import load_policy, policy_names, registry
-from companyos_gateway.chaos import FaultPlan, levels, profile_for, profiles
-from companyos_gateway.chaos.profiles import PROFILE_FOLDER
+from companyos.policies import load_policy, policy_names
+from companyos_gateway.chaos import FaultPlan, levels, profile_for
 from companyos_gateway.process.startup_checks import StartupError, load_checked_settings
-from companyos_gateway.scenarios import catalogue, validation
-from companyos_gateway.services import check_services, service_entry_points, service_names, service_rules
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.services import check_services, service_entry_points, service_names
 from companyos_gateway.tasks import TaskNotFoundError, TaskSet
 from companyos_gateway.world import generate_world
 from companyos_players import registry as players
 from companyos_shared.streams import Stream
-
-Install = Callable[[str, str, str], None]
+from tests.plugins.conftest import Install
 
 POLICY = """
 class Clerk:
@@ -49,44 +44,6 @@ async def play(task, call):
 
 WORKER, ADVERSARIES, REQUIRED_CHAOS = Clerk, build_adversaries(Clerk, {}), {"stall": "stale_metric"}
 """
-CACHES = (
-    entry_points._selector,
-    profiles._profiles,
-    registry._entry_points,
-    players._module,
-    service_names,
-    service_rules,
-    validation.check_catalogue,
-)
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Provide a function that installs a package with one module and one entry point: group, entry point, module."""
-    monkeypatch.syspath_prepend(tmp_path)
-    numbers = iter(range(10))
-
-    def install_package(group: str, entry: str, module: str) -> None:
-        name = f"acme{next(numbers)}"
-        package, info = tmp_path / name, tmp_path / f"{name}-1.0.dist-info"
-        package.mkdir()
-        info.mkdir()
-        (package / "__init__.py").write_text(module)
-        storm = (PROFILE_FOLDER / "storm.toml").read_text()
-        (package / "profile.toml").write_text(storm.replace('"storm"', '"squall"').replace("level = 4", "level = 6"))
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[companyos.{group}]\n{entry.replace('acme', name)}\n")
-
-    _clear()
-    yield install_package
-    _clear()
-    for name in [name for name in sys.modules if name.startswith("acme")]:
-        del sys.modules[name]
-
-
-def _clear() -> None:
-    for cached in CACHES:
-        cached.cache_clear()
 
 
 def test_an_added_profile_has_a_separate_level(install: Install) -> None:
@@ -99,7 +56,6 @@ def test_an_added_profile_has_a_separate_level(install: Install) -> None:
 def test_the_tasks_of_an_added_level_follow_the_published_ones(install: Install) -> None:
     scenarios = catalogue()
     published = TaskSet(scenarios)
-    _clear()
     install("chaos_profiles", "squall = acme:PROFILE", PROFILE)
     tasks, size = TaskSet(scenarios), published.size("test")
     assert [task.id for task in tasks.tasks("test")[:size]] == [task.id for task in published.tasks("test")]
