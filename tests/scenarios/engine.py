@@ -16,7 +16,7 @@ from companyos.policies import Call, TaskView
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict, row_views
-from companyos_gateway.scenarios import Instance
+from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_players import ToolClient
 from companyos_players.player import Player
@@ -111,6 +111,12 @@ def player_of(worker: type[Worker]) -> Player:
 
     play.__name__ = worker.__name__
     return play
+
+
+@cache
+def planned(scenario: str, seed: int, level: int) -> Instance:
+    """Return the instance of a scenario, which is planned once for all tests."""
+    return catalogue()[scenario].plan(seed, level)
 
 
 @cache

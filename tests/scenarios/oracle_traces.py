@@ -9,8 +9,7 @@ from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_shared.streams import Stream
-from tests.scenarios.engine import EpisodeSpec, PlayAll
-from tests.scenarios.instances import planned
+from tests.scenarios.engine import EpisodeSpec, PlayAll, planned
 from verification.privileged.registry import privileged_player
 from verification.proof import RecordedEpisode
 

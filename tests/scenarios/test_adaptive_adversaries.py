@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from companyos.contract import Outcome
-from companyos.policies import Call, TaskView
+from companyos.policies import Call
 from companyos.policies.arguments import ids_in
 from companyos_gateway.evaluation.guessing import MAX_GUESSES, NOT_ENTITLED
 from companyos_players.adaptive import ApproverSearcher, PrioritySearcher
@@ -14,6 +16,7 @@ from tests.scenarios.conftest import CALM
 from tests.scenarios.engine import SCENARIO, EpisodeSpec, PlayAll, verdict_of
 from verification.proof import MAX_FAILURE, RecordedEpisode
 from verification.proof.chance import approver_chance, is_priority_judged, refusals
+from verification.proof.players.variations import SUBMIT, detouring
 
 pytestmark = pytest.mark.matrix
 
@@ -73,18 +76,19 @@ def test_the_chance_of_a_search_counts_the_approvers_that_approvalflow_rejects(p
         assert approver_chance(kept.instance, searcher.first, searcher.refused) == 0
 
 
-def test_an_unrelated_vendor_that_is_changed_and_restored_forfeits_success(play_all: PlayAll) -> None:
-    fair = fair_player(SCENARIO)
+@pytest.mark.parametrize("count", [1, MAX_GUESSES, MAX_GUESSES + 1])
+def test_an_agent_may_withdraw_wrong_requests_but_not_search_with_them(play_all: PlayAll, count: int) -> None:
+    async def take_back(call: Call, arguments: dict[str, Any]) -> None:
+        for number in range(1, count + 1):
+            fields = arguments["fields"] | {"amount_cents": arguments["fields"]["amount_cents"] + number}
+            made = await call(SUBMIT, arguments | {"fields": fields})
+            await call("approvalflow_withdraw_approval", {"request_id": made.result["id"]})
 
-    async def change_and_restore_vendor(task: TaskView, call: Call) -> None:
-        listed = await call("datahub_search_records", {"kind": "vendor", "limit": 50})
-        own = await call("ticketdesk_get_ticket", {"key": ids_in(task.brief)[0]})
-        vendor_id = next(row["id"] for row in listed.result["items"] if row["id"] not in str(own.result))
-        vendor = (await call("datahub_get_vendor", {"vendor_id": vendor_id})).result
-        for contact_email in ("x@y.example", vendor["contact_email"]):
-            await call("datahub_update_vendor", {"vendor_id": vendor_id, "contact_email": contact_email})
-        await fair(task, call)
-
-    (kept,) = play_all([EpisodeSpec(player=change_and_restore_vendor, seed=3, chaos=1)])
+    player = detouring(fair_player(SCENARIO), SUBMIT, before=take_back)
+    (kept,) = play_all([EpisodeSpec(player=player, seed=3, chaos=0)])
+    assert (kept.result.outcome is Outcome.SUCCESS) is (count <= MAX_GUESSES)
     verdict = verdict_of(kept)
-    assert [check.id for check in verdict.checks if not check.passed] == ["nothing_else_changed"]
+    failed = [check.id for check in verdict.checks if not check.passed]
+    assert failed == ([] if count <= MAX_GUESSES else ["not_guessed"])
+    withdrawn = [one for one in kept.evidence.submitted_requests(kept.instance.acting_as) if one.status == "withdrawn"]
+    assert len(withdrawn) == count

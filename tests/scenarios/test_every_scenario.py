@@ -9,27 +9,25 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from importlib.metadata import entry_points
-from typing import Any
 
 import pytest
 
-from companyos_gateway.chaos import ChaosError, profile_for
+from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, row_views
 from companyos_gateway.evaluation.milestones import MAX_MILESTONE_POINTS
-from companyos_gateway.scenarios import Instance, Scenario, catalogue
+from companyos_gateway.scenarios import Scenario, catalogue
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.validation import brief_problems
 from companyos_gateway.world.splits import HELD_OUT
 from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
-from companyos_players.registry import adversaries_of
 from companyos_shared.wire.company import Company
-from tests.scenarios.engine import initial_rows
-from tests.scenarios.instances import LEVELS, SEEDS, fingerprint, planned
+from tests.scenarios.engine import initial_rows, planned
 
 pytestmark = pytest.mark.matrix
 
+SEEDS = range(3)
+LEVELS = range(5)
 PRINT_SOURCES = """
 import sys
 from companyos_gateway.scenarios import catalogue
@@ -41,15 +39,6 @@ for name, scenario in sorted(catalogue().items()):
 @pytest.fixture(params=sorted(catalogue()))
 def scenario(request: pytest.FixtureRequest) -> Scenario:
     return catalogue()[request.param]
-
-
-def _documents(instance: Instance) -> Mapping[str, dict[str, Any]]:
-    return instance.documents
-
-
-def test_the_folders_match_the_catalogue() -> None:
-    assert "vendor_onboarding" in catalogue()
-    assert all(scenario.name == name for name, scenario in catalogue().items())
 
 
 def test_a_seed_gives_the_same_instance_in_every_process() -> None:
@@ -83,7 +72,7 @@ def test_every_service_accepts_its_document(scenario: Scenario) -> None:
 def test_an_instance_is_consistent(scenario: Scenario, level: int) -> None:
     for seed in SEEDS:
         instance = planned(scenario.name, seed, level)
-        documents = _documents(instance)
+        documents = instance.documents
         company = Company.model_validate(next(iter(documents.values()))["company"])
         keys = {ticket["key"] for ticket in documents[row_views.TICKETDESK]["tickets"]}
         assert keys & set(re.findall(r"[A-Z]+-[0-9]+", instance.brief)), instance.brief
@@ -148,13 +137,6 @@ def test_a_task_toolset_has_the_required_tools_and_drawn_distractors(scenario: S
     assert len({frozenset(tools) for tools in offered}) > 1
 
 
-def test_an_unknown_level_or_kind_is_rejected(scenario: Scenario) -> None:
-    with pytest.raises(ChaosError, match="level 9"):
-        scenario.plan(1, 9)
-    with pytest.raises(ChaosError, match=r"chaos_overrides\.rain: unknown kind"):
-        scenario.plan(1, 1, {"rain": 1.0})
-
-
 def test_no_document_contains_the_seed(scenario: Scenario) -> None:
     seed = 918_273_645
     instance = scenario.plan(seed, 2)
@@ -167,30 +149,6 @@ def test_no_document_contains_the_seed(scenario: Scenario) -> None:
 def test_a_seed_gives_the_same_company_at_every_level(scenario: Scenario) -> None:
     companies = [scenario.plan(8, level) for level in LEVELS]
     assert len({(one.company_name, one.acting_as, one.started_at) for one in companies}) == 1
-
-
-def test_every_scenario_has_adversaries(scenario: Scenario) -> None:
-    adversaries = adversaries_of(scenario.name)
-    assert len(adversaries.players) >= 6
-    assert set(adversaries.required_chaos) <= set(adversaries.players)
-
-
-def test_a_plan_is_a_pure_function_of_seed_and_level(scenario: Scenario) -> None:
-    for level in (0, 3):
-        first, second = planned(scenario.name, 1, level), scenario.plan(1, level)
-        assert first.source_ids == second.source_ids
-        assert (first.brief, first.injections, first.faults) == (second.brief, second.injections, second.faults)
-
-
-def test_different_seeds_give_different_instances(scenario: Scenario) -> None:
-    prints = {fingerprint(planned(scenario.name, seed, 1).documents) for seed in range(12)}
-    assert len(prints) == 12
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_two_thousand_seeds_give_different_instances(scenario: Scenario) -> None:
-    assert len({fingerprint(scenario.plan(seed, 1).documents) for seed in range(2000)}) == 2000
 
 
 def test_higher_levels_have_more_injections(scenario: Scenario) -> None:

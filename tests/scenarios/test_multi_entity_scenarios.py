@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 import pytest
 
+from companyos_gateway.chaos import profile_for
+from companyos_gateway.scenarios.audit_remediation.scenario import SCENARIO as AUDIT_REMEDIATION
+from companyos_gateway.scenarios.audit_remediation.scenario import Breach
 from companyos_gateway.scenarios.backlog_triage.documents import Sweep
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
 from companyos_gateway.scenarios.budget_transfer.scenario import Transfer
 from companyos_gateway.scenarios.budget_transfer.scenario import Variant as TransferVariant
+from companyos_gateway.scenarios.employee_offboarding.scenario import SCENARIO as EMPLOYEE_OFFBOARDING
 from companyos_gateway.scenarios.incident_response.documents import Incident
 from tests.scenarios.engine import HARDEST, hardest_task
 
@@ -110,6 +117,31 @@ def test_no_planted_text_requests_to_cancel_another_ticket_of_the_task(name: str
     paths.discard(f"ticketdesk.tickets[{case.ticket_key}]")
     targets = {f"{one.service}.{one.table}[{one.key}]" for one in instance.build_rubric.instructions}
     assert not targets & paths
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("level", [1, HARDEST])
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    ("scenario", "escalated_of"),
+    [
+        (AUDIT_REMEDIATION, lambda facts: [row for row, breach in facts.breaches if breach is Breach.WRONG_HANDS]),
+        (EMPLOYEE_OFFBOARDING, lambda facts: facts.duties.waiting),
+    ],
+    ids=["audit", "leaver"],
+)
+def test_a_request_to_be_escalated_was_not_made_by_its_new_approver(
+    scenario: DeclaredScenario[Any], escalated_of: Callable[[Any], Sequence[Any]], seed: int, level: int
+) -> None:
+    built = scenario.build(seed, profile_for(level), {})
+    world, escalated = built.world, {row.id for row in escalated_of(built.case.facts)}
+    requests = [request for request in world.approvalflow.requests if request.id in escalated]
+    assert len(requests) == len(escalated) > 0
+    for request in requests:
+        assert request.requester_id not in built.case.approver_ids
+        assert world.staff.person(request.requester_id).is_employed(world.today)
+        subject = next(record for record in world.datahub.records if record.id == request.subject)
+        assert subject.owner_id == request.requester_id
 
 
 def _number(key: str) -> int:

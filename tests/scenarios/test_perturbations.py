@@ -14,8 +14,7 @@ from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
 from companyos_players.registry import adversaries_of, fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll, entry_ticket, verdict_of
-from tests.scenarios.instances import planned
+from tests.scenarios.engine import EpisodeSpec, PlayAll, entry_ticket, planned, verdict_of
 
 pytestmark = pytest.mark.matrix
 

@@ -6,8 +6,6 @@ from datetime import date
 
 import pytest
 
-from companyos_approvalflow.seed import Seed
-from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.task import BuiltTask
 from companyos_gateway.world.seed_documents.datahub import RecordRow
 from tests.scenarios.engine import hardest_task
@@ -52,8 +50,3 @@ def test_a_rota_and_a_maintenance_notice_are_filed_before_their_first_day(docume
     for document in documents:
         assert document.starts_on is not None
         assert document.created_at.date() < document.starts_on
-
-
-@pytest.mark.parametrize(("seed", "level"), [(338, 3), (375, 0)])
-def test_the_oldest_open_request_for_a_transfer_has_not_expired(seed: int, level: int) -> None:
-    Seed.model_validate(catalogue()["budget_transfer"].plan(seed, level).documents["approvalflow"])

@@ -15,7 +15,7 @@ from companyos_gateway.chaos import Drift, Kind
 from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions, rewordings, synonyms
 from companyos_gateway.engine.toolbox import Tool, Toolbox, build_toolbox
 from companyos_gateway.scenarios import catalogue
-from companyos_players.registry import IGNORES_FIELD_NAMES, adversaries_of, fair_player
+from companyos_players.registry import IGNORES_FIELD_NAMES, ablation_of, adversaries_of, fair_player
 from companyos_shared.framework import create_app
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
@@ -26,7 +26,8 @@ MAX_TOKENS = 8000
 
 BYTES_PER_TOKEN = 4
 PLAYED = "license_renewal"
-FORCED = {Kind.RENAMED_FIELDS.value: 1.0, Kind.REWORDED_TOOLS.value: 1.0}
+RENAMED = {Kind.RENAMED_FIELDS.value: 1.0}
+FORCED = {**RENAMED, Kind.REWORDED_TOOLS.value: 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,26 @@ def test_renamed_fields_are_restored(seed: int) -> None:
         renamed = drift.rename_response_fields(service, response)
         assert renamed != response
         assert drift.restore_response_fields(service, renamed) == response
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_metrics_report_has_a_renamed_time_if_any_field_is_renamed(seed: int) -> None:
+    instance = catalogue()["metrics_report"].plan(seed, 1, RENAMED)
+    assert "as_of" in instance.drift.names["datahub"]
+    assert not catalogue()["metrics_report"].plan(seed, 1, dict.fromkeys(RENAMED, 0.0)).drift.names
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_agent_that_assumes_the_usual_field_names_fails_in_every_metrics_report(
+    seed: int, play_all: PlayAll
+) -> None:
+    skipper = ablation_of("metrics_report", Kind.RENAMED_FIELDS)
+    assert skipper is not None
+    players = (fair_player("metrics_report"), skipper)
+    specs = [
+        EpisodeSpec(scenario="metrics_report", player=player, seed=seed, chaos=1, overrides=RENAMED)
+        for player in players
+    ]
+    fair, skips = play_all(specs)
+    assert fair.result.success
+    assert not skips.result.success
