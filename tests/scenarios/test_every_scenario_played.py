@@ -54,7 +54,10 @@ def test_the_fair_oracle_solves_all_perturbations_together_with_the_tools_of_the
         await fair_player(name)(task, noted)
 
     everything = {kind.value: 1.0 for kind in Kind if kind.group is not Group.TRANSPORT}
-    specs = [EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything)]
+    specs = [
+        EpisodeSpec(scenario=name, player=watched, seed=31, chaos=0, overrides=everything),
+        EpisodeSpec(scenario=name, player=watched, seed=ways[1].seed, chaos=LEVEL),
+    ]
     for kept in play_all(specs):
         assert kept.result.success, (kept.result.seed, kept.result.player_error)
         assert used - {"wait", "finish"} <= set(kept.instance.task_tools)

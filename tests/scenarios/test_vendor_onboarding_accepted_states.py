@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import pytest
 
@@ -78,14 +77,6 @@ class RefreshesMoreThanNeeded(VendorOnboardingWorker):
         await self.client.wait(120)
         self.score = await self.fresh_score()
         return await super().approver()
-
-
-@_way
-class WritesIntegersAndOffsets(VendorOnboardingWorker):
-    def fields(self) -> dict[str, Any]:
-        fields = super().fields()
-        score_as_of = fields["score_as_of"].replace("Z", "+00:00")
-        return {**fields, "compliance_score": int(fields["compliance_score"]), "score_as_of": score_as_of}
 
 
 class _Submits(VendorOnboardingWorker):

@@ -332,12 +332,6 @@ def test_an_expired_certificate_causes_a_planned_reaction() -> None:
     assert [row["reason_code"] for row in reactions] == ["certificate_expired"]
 
 
-def test_a_requested_kind_is_injected_and_recorded() -> None:
-    for kind in Kind:
-        instance = SCENARIO.plan(3, 0, {kind: 1.0})
-        assert kind in {injection.kind for injection in instance.injections}, kind
-
-
 def test_an_excluded_kind_is_not_injected() -> None:
     for kind in SCENARIO.always:
         assert kind not in _kinds(SCENARIO.build(3, profile_for(1), {kind: 0.0}))
