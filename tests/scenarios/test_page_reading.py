@@ -18,16 +18,14 @@ from companyos_gateway.engine.inspection import fetch_page
 from companyos_gateway.engine.journal import entries
 from companyos_gateway.engine.policy_views import build_step_view
 from companyos_gateway.evaluation import Evidence
-from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.settings import Settings
 from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_players.registry import fair_player
 from companyos_shared.pages import Shell
 from companyos_shared.wire.company import Role
 from tests.scenarios.engine import open_engine
 from tests.scenarios.oracle_traces import seed_of
-from verification.in_process import in_process_service_clients
+from verification.in_process import in_process_runtime
 from verification.proof.episode_runner import task_view
 
 pytestmark = pytest.mark.matrix
@@ -90,24 +88,22 @@ async def _open(engine: EpisodeEngine, episode: Episode, service: str, path: str
 
 
 async def test_facts_shown_on_a_page_are_known_after_a_fork_and_a_replay(tmp_path: Path) -> None:
-    with in_process_service_clients(tmp_path) as service_clients:
-        runtime = GatewayRuntime(Settings(), service_clients=service_clients)
-        async with runtime.running():
-            engine = runtime.engine()
-            episode = await engine.reset(ResetOptions(scenario="vendor_onboarding", seed=3, chaos=0))
-            vendor_id = next(iter(episode.evidence.table("datahub", "vendors")))
-            await _open(engine, episode, "datahub", f"vendors/{vendor_id}", {})
-            await _open(engine, episode, "datahub", f"vendors/{vendor_id}", {})
-            views = [entry.view for entry in entries(episode.journal.payloads())]
-            assert [view is not None and bool(view.shown) for view in views] == [True, False]
-            snapshot = await runtime.snapshots().take(episode)
-            (fork,) = await runtime.snapshots().fork(snapshot.id, 1)
-            for found in (episode.evidence, fork.evidence, Evidence.from_json(fork.evidence.as_json())):
-                assert found.knew(vendor_id, "status", "bank_iban", before=1)
-                assert not found.knew(vendor_id, "status", before=0)
-            seen = await engine.step(episode, "datahub_get_vendor", {"vendor_id": vendor_id})
-            seen.result["status"] = "changed by the agent"
-            assert not episode.evidence.knew(vendor_id, before=2, status="changed by the agent")
+    async with in_process_runtime(tmp_path) as runtime:
+        engine = runtime.engine()
+        episode = await engine.reset(ResetOptions(scenario="vendor_onboarding", seed=3, chaos=0))
+        vendor_id = next(iter(episode.evidence.table("datahub", "vendors")))
+        await _open(engine, episode, "datahub", f"vendors/{vendor_id}", {})
+        await _open(engine, episode, "datahub", f"vendors/{vendor_id}", {})
+        views = [entry.view for entry in entries(episode.journal.payloads())]
+        assert [view is not None and bool(view.shown) for view in views] == [True, False]
+        snapshot = await runtime.snapshots().take(episode)
+        (fork,) = await runtime.snapshots().fork(snapshot.id, 1)
+        for found in (episode.evidence, fork.evidence, Evidence.from_json(fork.evidence.as_json())):
+            assert found.knew(vendor_id, "status", "bank_iban", before=1)
+            assert not found.knew(vendor_id, "status", before=0)
+        seen = await engine.step(episode, "datahub_get_vendor", {"vendor_id": vendor_id})
+        seen.result["status"] = "changed by the agent"
+        assert not episode.evidence.knew(vendor_id, before=2, status="changed by the agent")
 
 
 async def test_the_page_of_roles_shows_who_holds_each(tmp_path: Path) -> None:

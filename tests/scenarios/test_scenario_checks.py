@@ -166,6 +166,12 @@ def test_a_brief_that_names_a_fact_is_rejected(more: Callable[[BuiltTask], str])
         check_scenarios({NAME: Reworded(more)})
 
 
+def _write_brief(root: Path, words: str) -> None:
+    """Copy the folder of a scenario with these words in one of its briefs."""
+    texts = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, root / NAME)) / "texts.toml"
+    texts.write_text(texts.read_text().replace("that one of our teams wants to keep", f"that {words} wants to keep"))
+
+
 @pytest.mark.parametrize(
     ("more", "fault"),
     [
@@ -179,9 +185,7 @@ def test_a_brief_that_names_a_fact_is_rejected(more: Callable[[BuiltTask], str])
 def test_a_brief_with_an_invalid_placeholder_is_rejected_with_its_location(
     tmp_path: Path, more: str, fault: str
 ) -> None:
-    folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
-    words = folder / "texts.toml"
-    words.write_text(words.read_text().replace("that one of our teams wants to keep", f"that {more} wants to keep"))
+    _write_brief(tmp_path, more)
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}$"):
         check_scenarios({NAME: LicenseRenewal()}, tmp_path)
 
@@ -195,9 +199,7 @@ def test_a_brief_with_an_invalid_placeholder_is_rejected_with_its_location(
     ],
 )
 def test_a_brief_with_an_invalid_format_is_rejected_with_its_location(tmp_path: Path, slot: str, fault: str) -> None:
-    folder = Path(shutil.copytree(PACKAGE / "scenarios" / NAME, tmp_path / NAME))
-    words = folder / "texts.toml"
-    words.write_text(words.read_text().replace("that one of our teams wants to keep", f"that {slot} wants to keep"))
+    _write_brief(tmp_path, slot)
     with pytest.raises(ScenarioError, match=rf"^{NAME}/texts\.toml: briefs\[3\]: {fault}"):
         check_brief_formats(tmp_path)
 

@@ -26,15 +26,11 @@ READERS: list[tuple[str, str, Callable[[Row], Any]]] = [
 ]
 
 
-def _rows(kept: RecordedEpisode, service: str, table: str) -> dict[str, Row]:
-    return kept.evidence.table(service, table)
-
-
 @pytest.mark.parametrize(("service", "table", "read"), READERS)
 def test_every_row_of_a_service_is_read(
     solved: dict[str, RecordedEpisode], service: str, table: str, read: Callable[[Row], Any]
 ) -> None:
-    rows = _rows(solved["hard"], service, table)
+    rows = solved["hard"].evidence.table(service, table)
     assert rows
     for row in rows.values():
         read(row)
@@ -54,5 +50,5 @@ def test_every_table_and_column_of_the_allowances_exists(solved: dict[str, Recor
 
 
 def test_bookkeeping_columns_exist(solved: dict[str, RecordedEpisode]) -> None:
-    ticket = next(iter(_rows(solved["easy"], row_views.TICKETDESK, "tickets").values()))
+    ticket = next(iter(solved["easy"].evidence.table(row_views.TICKETDESK, "tickets").values()))
     assert set(ticket) >= row_views.BOOKKEEPING_COLUMNS

@@ -96,14 +96,15 @@ async def _does_nothing(_task: TaskView, call: Call) -> None:
     await call("finish", {"outcome": "impossible", "summary": ""})
 
 
-def test_an_ignored_case_fails_alone(play_all: PlayAll) -> None:
-    players: dict[str, Player] = {
-        "expense_report": _does_nothing,
-        "vendor_onboarding": fair_player("vendor_onboarding"),
-    }
+IGNORES_EXPENSES: dict[str, Player] = {
+    "expense_report": _does_nothing,
+    "vendor_onboarding": fair_player("vendor_onboarding"),
+}
 
+
+def test_an_ignored_case_fails_alone(play_all: PlayAll) -> None:
     async def ignores_expenses(task: TaskView, call: Call) -> None:
-        await ShiftPlayer(task, call, players.__getitem__).work()
+        await ShiftPlayer(task, call, IGNORES_EXPENSES.__getitem__).work()
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=ignores_expenses, seed=0, chaos=0, overrides=UNRELATED)])
     verdict = verdict_of(kept)
@@ -116,18 +117,13 @@ def test_an_ignored_case_fails_alone(play_all: PlayAll) -> None:
 
 
 def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(play_all: PlayAll) -> None:
-    players: dict[str, Player] = {
-        "expense_report": _does_nothing,
-        "vendor_onboarding": fair_player("vendor_onboarding"),
-    }
-
     async def never_finishes(task: TaskView, call: Call) -> None:
         async def call_on(tool: str, arguments: dict[str, Any], /) -> StepView:
             while tool == "finish":
                 await call("ticketdesk_list_tickets", {})
             return await call(tool, arguments)
 
-        await ShiftPlayer(task, call_on, players.__getitem__).work()
+        await ShiftPlayer(task, call_on, IGNORES_EXPENSES.__getitem__).work()
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=never_finishes, seed=0, chaos=0, overrides=UNRELATED)])
     assert kept.result.outcome is Outcome.OUT_OF_STEPS
@@ -408,9 +404,7 @@ def test_a_feature_can_be_disabled(play_all: PlayAll, feature: Feature) -> None:
 
 
 def _features(spec: EpisodeSpec) -> set[str]:
-    shift = find_scenario(catalogue(), spec.scenario)
-    assert shift is not None
-    instance = shift.plan(spec.seed, spec.chaos, spec.overrides)
+    instance = _plan(spec.scenario, spec.seed, spec.chaos, spec.overrides)
     return set(instance.rubric.judge(Evidence({}), None).features)
 
 
@@ -423,18 +417,14 @@ def test_an_agent_without_an_ability_succeeds_if_no_ticket_requires_it(play_all:
 
 
 def test_a_rate_of_a_feature_must_be_between_zero_and_one() -> None:
-    shift = find_scenario(catalogue(), DAY)
-    assert shift is not None
     with pytest.raises(ChaosError, match=r"chaos_overrides.freeze: a rate must be 0 to 1; got 2"):
-        shift.plan(0, 1, {"freeze": 2})
+        _plan(DAY, 0, 1, {"freeze": 2})
 
 
 def test_an_unknown_feature_is_rejected_with_the_accepted_ones() -> None:
-    shift = find_scenario(catalogue(), DAY)
-    assert shift is not None
     message = "unknown feature or kind 'freese'; the features are handovers, .*, and the kinds missing_priority"
     with pytest.raises(ChaosError, match=message):
-        shift.plan(0, 1, {"freese": 0})
+        _plan(DAY, 0, 1, {"freese": 0})
 
 
 def _report(play_all: PlayAll, *bodies: Callable[[str], str]) -> Verdict:

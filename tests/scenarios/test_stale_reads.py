@@ -10,14 +10,12 @@ from companyos.policies import Call, EpisodeOverError, TaskView
 from companyos_gateway.chaos import FaultPlan, Kind, profile_for
 from companyos_gateway.chaos.faults import STALE_MINUTES
 from companyos_gateway.engine.inspection import PageAccess, fetch_page
-from companyos_gateway.runtime import GatewayRuntime
-from companyos_gateway.settings import Settings
 from companyos_gateway.ui.desk.service_pages import build_page_call
 from companyos_players import ToolClient, ticket_key_in
 from companyos_shared.pages import Shell
 from companyos_shared.wire.context import FaultKind
 from tests.scenarios.engine import EpisodeSpec, PlayAll, open_engine
-from verification.in_process import in_process_service_clients
+from verification.in_process import in_process_runtime
 from verification.proof import RecordedEpisode
 
 PLAYED = "license_renewal"
@@ -154,22 +152,17 @@ async def test_pages_are_as_stale_as_tools(tmp_path: Path) -> None:
 
 
 async def test_a_fork_reads_the_same_stale_state_as_its_origin(tmp_path: Path) -> None:
-    with in_process_service_clients(tmp_path) as service_clients:
-        runtime = GatewayRuntime(Settings(), service_clients=service_clients)
-        async with runtime.running():
-            engine = runtime.engine()
-            episode = await engine.reset(
-                ResetOptions(scenario=PLAYED, seed=3, chaos=0, chaos_overrides={**FORCED, **CALM})
-            )
-            key = ticket_key_in(episode.task.instance.brief)
-            await engine.step(episode, "ticketdesk_update_ticket", {"key": key, "tags": ["seen"]})
-            snapshot = await runtime.snapshots().take(episode)
-            (fork,) = await runtime.snapshots().fork(snapshot.id, 1)
-            tags = [
-                (await engine.step(one, "ticketdesk_get_ticket", {"key": key})).result["tags"]
-                for one in (episode, fork)
-            ]
-            assert tags[0] == tags[1] != ["seen"]
+    async with in_process_runtime(tmp_path) as runtime:
+        engine = runtime.engine()
+        episode = await engine.reset(ResetOptions(scenario=PLAYED, seed=3, chaos=0, chaos_overrides={**FORCED, **CALM}))
+        key = ticket_key_in(episode.task.instance.brief)
+        await engine.step(episode, "ticketdesk_update_ticket", {"key": key, "tags": ["seen"]})
+        snapshot = await runtime.snapshots().take(episode)
+        (fork,) = await runtime.snapshots().fork(snapshot.id, 1)
+        tags = [
+            (await engine.step(one, "ticketdesk_get_ticket", {"key": key})).result["tags"] for one in (episode, fork)
+        ]
+        assert tags[0] == tags[1] != ["seen"]
 
 
 def test_the_delay_of_reads_depends_only_on_the_write() -> None:
