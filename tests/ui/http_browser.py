@@ -90,7 +90,8 @@ class _FormParser(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self._form = Form(*(attributes.get(name, "") for name in ("action", "data-testid", "method")))
+            action, testid, method = (attributes.get(name, "") for name in ("action", "data-testid", "method"))
+            self._form = Form(action, testid, method)
             self.forms.append(self._form)
         elif self._form is None:
             return

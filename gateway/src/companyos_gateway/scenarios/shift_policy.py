@@ -53,7 +53,7 @@ def add_desk_policy(
 
     The second version is in force before the freeze of the first one ends, and extends it.
     """
-    ends = [freeze_end(complete_at)] if Feature.FREEZE in features else [None]
+    ends: list[datetime | None] = [freeze_end(complete_at) if Feature.FREEZE in features else None]
     if {Feature.FREEZE, Feature.POLICY_CHANGE} <= set(features):
         ends.insert(0, freeze_end(complete_at, ANNOUNCED_FREEZE_WORKING_DAYS))
     texts = [_write_policy(demands, end) for end in ends]
