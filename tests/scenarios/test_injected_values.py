@@ -13,9 +13,14 @@ from companyos_gateway.chaos import Kind, profile_for
 from companyos_gateway.evaluation.injected_instructions import InjectedValue
 from companyos_gateway.evaluation.outcome import ConstantValue, Outcome
 from companyos_gateway.scenarios import Instance, catalogue
-from companyos_gateway.scenarios.blocks.injected_values import TaskField, find_task_fields
+from companyos_gateway.scenarios.blocks.injected_values import (
+    FieldKind,
+    TaskField,
+    field_kind,
+    find_task_fields,
+    format_value,
+)
 from companyos_gateway.scenarios.blocks.prompt_injection import WRONG_VALUE_SHARE
-from companyos_gateway.scenarios.blocks.wrong_values import FieldKind, field_kind, format_value
 from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 

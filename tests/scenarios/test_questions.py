@@ -6,8 +6,8 @@ import pytest
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.applicability import inapplicable_kinds
 from companyos_gateway.scenarios.blocks.approvers import accepted_answers
+from companyos_gateway.scenarios.blocks.declared_scenario import inapplicable_kinds
 from companyos_players.adversaries.base import ANSWER_WITH_FILLER
 from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll

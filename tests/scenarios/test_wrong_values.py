@@ -7,14 +7,14 @@ from datetime import date
 
 import pytest
 
-from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
-from companyos_gateway.scenarios.blocks.wrong_values import (
+from companyos_gateway.scenarios.blocks.injected_values import (
     FieldKind,
     field_kind,
     format_value,
     listed_choices,
     wrong_values,
 )
+from companyos_gateway.scenarios.blocks.prompt_injection import injection_texts
 from companyos_players.gullible import Claim, claims_in
 
 

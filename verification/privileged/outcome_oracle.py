@@ -37,10 +37,9 @@ from companyos_gateway.evaluation.outcome import (
     Request,
     SelectionSum,
 )
-from companyos_gateway.evaluation.part_resolved import PartResolved
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_gateway.evaluation.selection import ValidSelection
-from companyos_gateway.evaluation.ticket_goals import TicketGoal, TicketLinked
+from companyos_gateway.evaluation.ticket_goals import PartResolved, TicketGoal, TicketLinked
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
 from verification.privileged.oracle import PrivilegedOracle
 

@@ -17,7 +17,7 @@ from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.applicability import inapplicable_kinds
+from companyos_gateway.scenarios.blocks.declared_scenario import inapplicable_kinds
 from companyos_players.player import Player, Step, is_write, replay_of
 from companyos_players.registry import fair_player
 from companyos_players.task_agnostic import Fabricator, trace_imitators

@@ -11,7 +11,7 @@ from companyos_gateway.chaos import Group, Kind, Mark, profile_for
 from companyos_gateway.chaos.kinds import REQUIRES
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
-from companyos_gateway.scenarios.applicability import inapplicable_kinds
+from companyos_gateway.scenarios.blocks.declared_scenario import inapplicable_kinds
 from companyos_players.distraction import DISTRACTIONS, distract
 from companyos_players.player import Player
 from companyos_players.registry import ablation_of, fair_player

@@ -10,8 +10,7 @@ from pathlib import Path
 from companyos_gateway import scenarios as scenarios_package
 from companyos_gateway.chaos import Kind, profile_for
 from companyos_gateway.scenarios import Scenario
-from companyos_gateway.scenarios.applicability import inapplicable_kinds
-from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
+from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario, inapplicable_kinds
 
 FOLDERS = Path(scenarios_package.__file__).parent
 

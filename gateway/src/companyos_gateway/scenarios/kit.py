@@ -55,11 +55,11 @@ from companyos_gateway.evaluation.outcome import RecordSum as RecordSum
 from companyos_gateway.evaluation.outcome import Request as Request
 from companyos_gateway.evaluation.outcome import SelectionSum as SelectionSum
 from companyos_gateway.evaluation.outcome_rubric import CompletedOutcome as CompletedOutcome
-from companyos_gateway.evaluation.part_resolved import PartResolved as PartResolved
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal as IssueReportGoal
 from companyos_gateway.evaluation.record_corrections import MetricReported as MetricReported
 from companyos_gateway.evaluation.record_corrections import RecordCorrected as RecordCorrected
 from companyos_gateway.evaluation.selection import ValidSelection as ValidSelection
+from companyos_gateway.evaluation.ticket_goals import PartResolved as PartResolved
 from companyos_gateway.evaluation.ticket_goals import TicketGoal as TicketGoal
 from companyos_gateway.evaluation.ticket_goals import TicketLinked as TicketLinked
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric as TicketRubric

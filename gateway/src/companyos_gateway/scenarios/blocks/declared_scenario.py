@@ -10,9 +10,9 @@ from datetime import date
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
-from companyos_gateway.chaos import FaultPlan, Kind, Profile, profile_for
+from companyos_gateway.chaos import FaultPlan, Group, Kind, Profile, profile_for
 from companyos_gateway.chaos.drift import ALWAYS_RENAMED
-from companyos_gateway.chaos.kinds import OPT_IN_KINDS
+from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS
 from companyos_gateway.evaluation import TaskRubric
 from companyos_gateway.evaluation.cases import MetricSpec
 from companyos_gateway.evaluation.facts import policy_shown
@@ -27,7 +27,7 @@ from companyos_gateway.evaluation.outcome import (
 )
 from companyos_gateway.evaluation.outcome_rubric import outcome_rubric
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric
-from companyos_gateway.scenarios.api import Instance
+from companyos_gateway.scenarios.api import Instance, Scenario
 from companyos_gateway.scenarios.blocks.approvers import (
     ApproverChain,
     DecisionSpec,
@@ -511,3 +511,16 @@ def field_type(value: FieldValue) -> FieldType:
 def _max_age_minutes(value: FieldValue) -> int | None:
     spec: MetricSpec | None = value.metric if isinstance(value, MetricTime) else None
     return None if spec is None else int(spec.max_age.total_seconds()) // 60
+
+
+def inapplicable_kinds(scenario: Scenario) -> frozenset[Kind]:
+    """Return the kinds that a declared scenario excludes: they never apply, not even if an override requests them."""
+    if not isinstance(scenario, DeclaredScenario):
+        return frozenset()
+    task_kinds = [kind for kind in Kind if kind not in PERTURBATION_KINDS and kind.group is not Group.TRANSPORT]
+    not_opted_in = PERTURBATION_KINDS & OPT_IN_KINDS - scenario.opt_in_kinds
+    return frozenset(
+        {kind for kind in task_kinds if kind not in scenario.applicable}
+        | scenario.excluded_perturbations
+        | not_opted_in
+    )
