@@ -11,7 +11,7 @@ import pytest
 from companyos_gateway.evaluation.approval_requests import ApprovalAuthority, RequestChecks
 from companyos_gateway.evaluation.approval_stages import ApprovalStages
 from companyos_gateway.evaluation.cases import Refusal, TicketCase
-from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals, EntityInState
+from companyos_gateway.evaluation.entity_goals import CertificateOnFile, EntityGoals
 from companyos_gateway.evaluation.goals import VendorGoal
 from companyos_gateway.evaluation.outcome import AfterGoalsMet, ConstantValue, EarlierApproval, RecordSum
 from companyos_gateway.evaluation.record_corrections import IssueReportGoal
@@ -202,7 +202,7 @@ def test_a_total_is_known_once_every_record_is_in_its_state() -> None:
 
 def test_a_value_derived_from_vendor_data_counts_once_the_data_is_on_file() -> None:
     builder = EvidenceBuilder(datahub={"vendors": {"VEN-1": {"risk_tier": "low"}}, "certificates": {}})
-    tier = EntityInState(VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"}))
+    tier = VendorGoal(vendor_id="VEN-1", columns={"risk_tier": "high"})
     days = {"issued_on": "2026-01-01", "expires_on": "2027-01-01"}
     certificate = CertificateOnFile(vendor_id="VEN-1", kind="iso", document_id=None, **days)
     values = [AfterGoalsMet("done", EntityGoals("settled", [one])).source({}) for one in (tier, certificate)]

@@ -12,7 +12,6 @@ from companyos_gateway.evaluation.change_policy import ChangePolicy
 from companyos_gateway.evaluation.entity_goals import (
     DelegationRevoked,
     EntityGoals,
-    EntityInState,
     RequestCancelled,
     RequestEscalated,
     RequestWithdrawn,
@@ -33,7 +32,7 @@ STANDING = ApprovalAuthority(COMPANY, "purchase_order", Role.CFO, 5000)
 CANCELLED = RequestCancelled("APR-1", Refusal("policy_violation", REFERENCES))
 ESCALATED = RequestEscalated("APR-2", STANDING, REFERENCES)
 REVOKED = DelegationRevoked("DEL-1")
-ENDED = EntityInState(RecordGoal(record_id="ACG-1", state="revoked"))
+ENDED = RecordGoal(record_id="ACG-1", state="revoked")
 HANDED_OVER = TicketGoal(key="OPS-1", status="open", assignee_ids=("E-1", "E-3"))
 ALL = EntityGoals("all_ended", [CANCELLED, ESCALATED, REVOKED, ENDED, HANDED_OVER])
 

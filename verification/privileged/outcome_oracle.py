@@ -14,13 +14,11 @@ from companyos_gateway.evaluation.checklist import BackingRow, ChecklistItem
 from companyos_gateway.evaluation.entity_goals import (
     CertificateOnFile,
     DelegationRevoked,
-    EntityGoal,
-    EntityInState,
     RequestCancelled,
     RequestWithdrawn,
 )
 from companyos_gateway.evaluation.facts import FailedRefreshes
-from companyos_gateway.evaluation.goals import Goal, RecordGoal, TicketResolved, VendorGoal
+from companyos_gateway.evaluation.goals import EntityGoal, Goal, RecordGoal, TicketResolved, VendorGoal
 from companyos_gateway.evaluation.metric_checks import MAINTENANCE, MetricChecks
 from companyos_gateway.evaluation.outcome import (
     AfterGoalsMet,
@@ -166,8 +164,8 @@ class OutcomeOracle(PrivilegedOracle):
     async def settle_one(self, goal: EntityGoal) -> None:
         """Reach one entity goal."""
         match goal:
-            case EntityInState():
-                await self.reach(goal.goal, "")
+            case RecordGoal() | VendorGoal():
+                await self.reach(goal, "")
             case CertificateOnFile():
                 await self.file_certificate(goal)
             case RequestWithdrawn() | RequestCancelled() | DelegationRevoked():

@@ -38,7 +38,7 @@ class ApprovalStages:
         for rules in self.stages:
             yield from request_allowances(rules)
         for goal in self.goals:
-            yield goal.allowance()
+            yield from goal.allowances()
 
     def is_valid_request(self, evidence: Evidence, request: row_views.RequestView) -> bool:
         """Return whether a request belongs to a stage and is valid."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ from companyos_gateway.evaluation.approval_requests import ApprovalAuthority
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.change_policy import Allowance, added_where, changed_keys
 from companyos_gateway.evaluation.evidence import Evidence, NetChange, is_equivalent
-from companyos_gateway.evaluation.goals import RecordGoal, VendorGoal
+from companyos_gateway.evaluation.goals import EntityGoal
 from companyos_gateway.evaluation.milestones import IsReached
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
@@ -27,31 +26,6 @@ from companyos_shared.wire.context import Actor
 from companyos_shared.wire.control import Change, Row
 
 TICKETDESK, DATAHUB, APPROVALFLOW = row_views.TICKETDESK, row_views.DATAHUB, row_views.APPROVALFLOW
-
-
-class EntityGoal(ABC):
-    """A goal on one entity."""
-
-    @property
-    @abstractmethod
-    def row_path(self) -> str:
-        """Path of the entity in mismatches and damage."""
-
-    @abstractmethod
-    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Return whether the goal is met, now or as of `step`."""
-
-    @abstractmethod
-    def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return the mismatch of a goal that is not met."""
-
-    @abstractmethod
-    def allowances(self) -> Iterable[Allowance]:
-        """Return the allowances for the entity."""
-
-    def is_damaged(self, evidence: Evidence) -> bool:
-        """Return whether the entity has irreversibly reached another state, by default False."""
-        return False
 
 
 @dataclass(frozen=True)
@@ -200,32 +174,6 @@ class DelegationRevoked(EntityGoal):
         yield Allowance(APPROVALFLOW, "delegations", changed_keys([self.delegation_id]), frozenset({"revoked_at"}))
 
 
-@dataclass(frozen=True)
-class EntityInState(EntityGoal):
-    """Goal: a record or vendor has its required state; no approval is needed."""
-
-    goal: RecordGoal | VendorGoal
-
-    @property
-    def row_path(self) -> str:
-        """Path of the record or vendor."""
-        return self.goal.row_path
-
-    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
-        """Return whether the row has the required state, now or as of `step`."""
-        return self.goal.is_met(evidence, None, step=step)
-
-    def mismatch(self, evidence: Evidence) -> Mismatch:
-        """Return a mismatch for the first wrong column."""
-        found = self.goal.mismatch(evidence, None)
-        assert found is not None
-        return found
-
-    def allowances(self) -> Iterable[Allowance]:
-        """Return the allowance for the row."""
-        yield self.goal.allowance()
-
-
 @dataclass(frozen=True, kw_only=True)
 class CertificateOnFile(EntityGoal):
     """Goal: a certificate of a vendor is on file, with the dates in the document `document_id`."""
@@ -297,7 +245,8 @@ class EntityGoals:
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             unmet = self._find_unmet(evidence, None)
-            return with_others(unmet[0].mismatch(evidence), [goal.row_path for goal in unmet[1:]]) if unmet else None
+            first = unmet[0].mismatch(evidence) if unmet else None
+            return None if first is None else with_others(first, [goal.row_path for goal in unmet[1:]])
 
         return Check(self.name, False, find_mismatch)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -14,29 +14,47 @@ from companyos_gateway.evaluation.evidence import Evidence, is_equivalent
 from companyos_gateway.evaluation.mismatch import Mismatch, find_row_mismatch, is_touched, row_path
 
 
-class Goal(ABC):
-    """A condition that must hold at the end, and must be reached only after a request was approved."""
+class EntityGoal(ABC):
+    """A goal on one entity."""
 
     @property
     @abstractmethod
     def row_path(self) -> str:
-        """Path of the row in mismatches."""
+        """Path of the entity in mismatches and damage."""
 
-    def is_met(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> bool:
+    @abstractmethod
+    def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
+        """Return whether the goal is met, now or as of `step`."""
+
+    @abstractmethod
+    def mismatch(self, evidence: Evidence) -> Mismatch | None:
+        """Return the mismatch of a goal that is not met."""
+
+    @abstractmethod
+    def allowances(self) -> Iterable[Allowance]:
+        """Return the allowances for the entity."""
+
+    def is_damaged(self, evidence: Evidence) -> bool:
+        """Return whether the entity has irreversibly reached another state, by default False."""
+        return False
+
+
+class Goal(EntityGoal):
+    """A goal that may depend on an approved request: then it must be reached only after the approval."""
+
+    def is_met(self, evidence: Evidence, request_id: str | None = None, *, step: int | None = None) -> bool:
         """Return whether the goal is met, now or as of `step`."""
         return self.mismatch(evidence, request_id, step=step) is None
 
     @abstractmethod
-    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+    def mismatch(
+        self, evidence: Evidence, request_id: str | None = None, *, step: int | None = None
+    ) -> Mismatch | None:
         """Return the mismatch of the goal, now or as of `step`; None if it is met."""
 
     @abstractmethod
     def premature_step(self, evidence: Evidence, request_id: str) -> int | None:
         """Return the step that reached the goal before the request was approved, None if none did."""
-
-    @abstractmethod
-    def allowance(self) -> Allowance:
-        """Return the allowance for the changes that the goal requires."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,7 +68,9 @@ class VendorGoal(Goal):
     columns: Mapping[str, Any]
     not_before: date | None = None
 
-    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+    def mismatch(
+        self, evidence: Evidence, request_id: str | None = None, *, step: int | None = None
+    ) -> Mismatch | None:
         """Return a mismatch for the first wrong column, None if all are right."""
         return find_row_mismatch(
             evidence,
@@ -77,9 +97,9 @@ class VendorGoal(Goal):
                 return change.step
         return None
 
-    def allowance(self) -> Allowance:
+    def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the columns."""
-        return Allowance(row_views.DATAHUB, "vendors", changed_keys([self.vendor_id]), frozenset(self.columns))
+        yield Allowance(row_views.DATAHUB, "vendors", changed_keys([self.vendor_id]), frozenset(self.columns))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,7 +118,9 @@ class RecordGoal(Goal):
     may_set_fields_early: bool = False
     """The fields may be set before the request is approved, because it depends on them."""
 
-    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+    def mismatch(
+        self, evidence: Evidence, request_id: str | None = None, *, step: int | None = None
+    ) -> Mismatch | None:
         """Return a mismatch for the first wrong column or field, None if all are right."""
         first = evidence.row(row_views.DATAHUB, "records", self.record_id, 0)
         expected = {"id": self.record_id} if first is None else self._expected(first, request_id)
@@ -127,12 +149,12 @@ class RecordGoal(Goal):
                 return change.step
         return None
 
-    def allowance(self) -> Allowance:
+    def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the columns that the goal sets."""
         columns = {"fields"} if self.fields or self.reference_field else set()
         columns |= {"state"} if self.state else set()
         columns |= {"ends_on"} if self.ends_on else set()
-        return Allowance(row_views.DATAHUB, "records", changed_keys([self.record_id]), frozenset(columns))
+        yield Allowance(row_views.DATAHUB, "records", changed_keys([self.record_id]), frozenset(columns))
 
     def _is_gated_change(self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
         """Return whether a change needs the approval: of the state, the end, the reference or the fields."""
@@ -154,7 +176,9 @@ class TicketResolved(Goal):
     key: str
     by_colleague: bool = False
 
-    def mismatch(self, evidence: Evidence, request_id: str | None, *, step: int | None = None) -> Mismatch | None:
+    def mismatch(
+        self, evidence: Evidence, request_id: str | None = None, *, step: int | None = None
+    ) -> Mismatch | None:
         """Return a mismatch if the ticket is not resolved."""
         expected = {"status": "resolved"}
         return find_row_mismatch(evidence, row_views.TICKETDESK, "tickets", self.key, expected, step=step)
@@ -172,7 +196,7 @@ class TicketResolved(Goal):
         """Path of the ticket."""
         return row_path(row_views.TICKETDESK, "tickets", self.key)
 
-    def allowance(self) -> Allowance:
+    def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the status; with `by_colleague` it allows no change by the agent."""
         keys = [] if self.by_colleague else [self.key]
-        return Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), frozenset({"status"}))
+        yield Allowance(row_views.TICKETDESK, "tickets", changed_keys(keys), frozenset({"status"}))

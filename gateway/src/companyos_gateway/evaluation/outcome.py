@@ -258,11 +258,11 @@ class RecordStopped:
 
     def mismatch(self, evidence: Evidence) -> Mismatch | None:
         """Return a mismatch for the first wrong column, None if all are right."""
-        return self.goal.mismatch(evidence, None)
+        return self.goal.mismatch(evidence)
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the record has the state, now or as of `step`."""
-        return self.goal.is_met(evidence, None, step=step)
+        return self.goal.is_met(evidence, step=step)
 
     def change(self, evidence: Evidence) -> Change | None:
         """Return the last change of the state or the fields, because an agent may correct an earlier one."""
@@ -271,7 +271,7 @@ class RecordStopped:
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the record."""
-        yield self.goal.allowance()
+        return self.goal.allowances()
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.evaluation.change_policy import Allowance
-from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence, NetChange
 from companyos_gateway.evaluation.facts import RequiredFacts
-from companyos_gateway.evaluation.goals import RecordGoal
+from companyos_gateway.evaluation.goals import EntityGoal, RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.mismatch import Mismatch, format_columns, is_touched, one_of
 from companyos_shared.wire.control import Change
@@ -33,17 +32,17 @@ class RecordCorrected(EntityGoal):
 
     def is_met(self, evidence: Evidence, *, step: int | None = None) -> bool:
         """Return whether the record has the values, and the figure was known when they were last set."""
-        return self.goal.is_met(evidence, None, step=step) and self._knowledge.were_known(evidence)
+        return self.goal.is_met(evidence, step=step) and self._knowledge.were_known(evidence)
 
     def mismatch(self, evidence: Evidence) -> Mismatch:
         """Return the mismatch of the record, or else of the figure that was not known."""
-        found = self.goal.mismatch(evidence, None) or self._knowledge.find_mismatch(evidence)
+        found = self.goal.mismatch(evidence) or self._knowledge.find_mismatch(evidence)
         assert found is not None
         return found
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the record."""
-        yield self.goal.allowance()
+        return self.goal.allowances()
 
     @property
     def _knowledge(self) -> RequiredFacts:

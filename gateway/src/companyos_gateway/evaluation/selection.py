@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.change_policy import Allowance
-from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.goals import EntityGoal
 from companyos_gateway.evaluation.mismatch import Mismatch, deciding_step, row_path
 
 FindBreach = Callable[[frozenset[str]], str | None]

@@ -13,8 +13,8 @@ from companyos_gateway.evaluation.change_policy import (
     changed_keys,
     link_added_and_removed,
 )
-from companyos_gateway.evaluation.entity_goals import EntityGoal
 from companyos_gateway.evaluation.evidence import Evidence
+from companyos_gateway.evaluation.goals import EntityGoal
 from companyos_gateway.evaluation.mismatch import (
     Mismatch,
     deciding_step,

@@ -17,9 +17,7 @@ from companyos_gateway.evaluation.change_policy import Allowance as Allowance
 from companyos_gateway.evaluation.change_policy import added_where as added_where
 from companyos_gateway.evaluation.entity_goals import CertificateOnFile as CertificateOnFile
 from companyos_gateway.evaluation.entity_goals import DelegationRevoked as DelegationRevoked
-from companyos_gateway.evaluation.entity_goals import EntityGoal as EntityGoal
 from companyos_gateway.evaluation.entity_goals import EntityGoals as EntityGoals
-from companyos_gateway.evaluation.entity_goals import EntityInState as EntityInState
 from companyos_gateway.evaluation.entity_goals import RequestCancelled as RequestCancelled
 from companyos_gateway.evaluation.entity_goals import RequestWithdrawn as RequestWithdrawn
 from companyos_gateway.evaluation.facts import Fact as Fact
@@ -33,6 +31,7 @@ from companyos_gateway.evaluation.facts import record_shown as record_shown
 from companyos_gateway.evaluation.facts import shown as shown
 from companyos_gateway.evaluation.facts import ticket_status_shown as ticket_status_shown
 from companyos_gateway.evaluation.facts import vendor_status_shown as vendor_status_shown
+from companyos_gateway.evaluation.goals import EntityGoal as EntityGoal
 from companyos_gateway.evaluation.goals import RecordGoal as RecordGoal
 from companyos_gateway.evaluation.goals import TicketResolved as TicketResolved
 from companyos_gateway.evaluation.goals import VendorGoal as VendorGoal

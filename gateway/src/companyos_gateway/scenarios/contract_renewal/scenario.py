@@ -84,7 +84,7 @@ class ContractRenewal(kit.DeclaredScenario[Contract]):
         contract, vendor, variant, metric = facts.record, facts.vendor, facts.variant, facts.metric
         assert metric is not None
         certificate = kit.EntityGoals("certificate_on_file", _certificate(facts) if variant.is_recertified else [])
-        tier = kit.EntityInState(kit.VendorGoal(vendor_id=vendor.id, columns={"risk_tier": facts.risk.tier}))
+        tier = kit.VendorGoal(vendor_id=vendor.id, columns={"risk_tier": facts.risk.tier})
         tiers = kit.EntityGoals("risk_tier_updated", [tier] if variant.is_retiered else [])
         end = facts.new_end.isoformat()
         legal = kit.Request(

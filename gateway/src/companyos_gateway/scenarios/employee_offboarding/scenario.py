@@ -134,10 +134,10 @@ def _done(facts: Leaver, policy: kit.PolicyRow) -> kit.Outcome:
         taker_ids = (facts.lead_id,) if goes_to_lead else facts.colleague_ids
         return kit.TicketGoal(key=ticket.key, status=str(ticket.status), assignee_ids=taker_ids)
 
-    def access_ended(level: str, grant: kit.RecordRow) -> kit.EntityInState:
+    def access_ended(level: str, grant: kit.RecordRow) -> kit.RecordGoal:
         if level in revoked_levels:
-            return kit.EntityInState(kit.RecordGoal(record_id=grant.id, state="revoked"))
-        return kit.EntityInState(kit.RecordGoal(record_id=grant.id, ends_on=facts.last_day.isoformat()))
+            return kit.RecordGoal(record_id=grant.id, state="revoked")
+        return kit.RecordGoal(record_id=grant.id, ends_on=facts.last_day.isoformat())
 
     return kit.Outcome(
         prepared=(

@@ -148,7 +148,7 @@ class ProjectSelection(kit.DeclaredScenario[Round]):
         line, total = facts.line, facts.total_cents
         ids = tuple(one.id for one in facts.proposals)
         states = {one: SELECTED if one in facts.best else NOT_SELECTED for one in ids}
-        best = [kit.EntityInState(kit.RecordGoal(record_id=one, state=state)) for one, state in states.items()]
+        best = [kit.RecordGoal(record_id=one, state=state) for one, state in states.items()]
         selection = kit.ValidSelection(ids, SELECTED, facts.find_breach)
         request = kit.Request(
             type_key=TYPE_KEY,

@@ -150,8 +150,8 @@ class QuarterClose(kit.DeclaredScenario[Close]):
     def solution(self, facts: Close, policy: kit.PolicyRow, ticket_key: str) -> kit.Solution:
         """Settle the documents, resolve the parts, get the totals approved and close the line, or refuse."""
         line, metric = facts.line, facts.metric
-        invoices = kit.EntityGoals("invoices_settled", [kit.EntityInState(one.goal) for one in facts.invoices])
-        others = kit.EntityGoals("documents_settled", [kit.EntityInState(one.goal) for one in facts.others])
+        invoices = kit.EntityGoals("invoices_settled", [one.goal for one in facts.invoices])
+        others = kit.EntityGoals("documents_settled", [one.goal for one in facts.others])
         parts: list[kit.EntityGoal] = [
             kit.PartResolved(key, part.goals) for key, part in zip(facts.part_keys, (invoices, others), strict=False)
         ]
