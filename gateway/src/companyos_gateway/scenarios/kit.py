@@ -82,7 +82,7 @@ from companyos_gateway.scenarios.blocks.documents import file_paper as file_pape
 from companyos_gateway.scenarios.blocks.documents import reassign_grants as reassign_grants
 from companyos_gateway.scenarios.blocks.documents import schedule_inspection as schedule_inspection
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots as recent_key_slots
-from companyos_gateway.scenarios.blocks.metrics import ERROR_UNIT as ERROR_UNIT
+from companyos_gateway.scenarios.blocks.metrics import ERROR_RATE as ERROR_RATE
 from companyos_gateway.scenarios.blocks.metrics import PIPELINE_ERRORS as PIPELINE_ERRORS
 from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric as LookalikeMetric
 from companyos_gateway.scenarios.blocks.metrics import MetricPlan as MetricPlan
@@ -92,6 +92,8 @@ from companyos_gateway.scenarios.blocks.metrics import add_task_metric as add_ta
 from companyos_gateway.scenarios.blocks.metrics import choose_sources as choose_sources
 from companyos_gateway.scenarios.blocks.metrics import draw_other_value as draw_other_value
 from companyos_gateway.scenarios.blocks.metrics import draw_stale_value as draw_stale_value
+from companyos_gateway.scenarios.blocks.metrics import error_rate_plan as error_rate_plan
+from companyos_gateway.scenarios.blocks.metrics import error_rate_sources as error_rate_sources
 from companyos_gateway.scenarios.blocks.metrics import fail_refreshes as fail_refreshes
 from companyos_gateway.scenarios.blocks.metrics import lookalike_metric as lookalike_metric
 from companyos_gateway.scenarios.blocks.pending_requests import (

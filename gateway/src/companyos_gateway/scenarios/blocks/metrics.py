@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from companyos_gateway.chaos import Kind
 from companyos_gateway.evaluation.cases import MetricSpec
+from companyos_gateway.scenarios.blocks.build_context import BuildContext
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.metrics import CUMULATIVE, draw_metric, source_of
 from companyos_gateway.world.seed_documents.datahub import (
@@ -33,8 +34,8 @@ DEFAULT_AUTHORITY_SHARE = 0.6
 """Probability that the usual source of a key is its authority."""
 
 
-ERROR_UNIT = "errors per 1,000 requests"
-"""The unit of error rates."""
+ERROR_RATE, ERROR_UNIT = "error_rate", "errors per 1,000 requests"
+ERROR_RATE_SLA_MINUTES = (360, 480, 720)
 
 FINER_UNITS = {
     "days": ("hours", 24),
@@ -145,6 +146,32 @@ def choose_sources(world: WorldBuilder, stream: Stream, *, key: str, other_keys:
         if metric.key == key:
             metric.source_id = other.id
     return MetricSources(other, (usual, third))
+
+
+def error_rate_sources(build: BuildContext) -> MetricSources:
+    """Draw the authority on error rates, and its freshness SLA: hours, so that a person can decide meanwhile."""
+    other_keys = ("risk_index", "license_days_left")
+    sources = choose_sources(build.world, build.stream, key=ERROR_RATE, other_keys=other_keys)
+    if not build.world.is_kept(sources.authority):
+        sources.authority.freshness_sla_minutes = build.stream.choice(ERROR_RATE_SLA_MINUTES)
+    return sources
+
+
+def error_rate_plan(sources: MetricSources, service: str, rate: int, *, threshold: int, highest: int) -> MetricPlan:
+    """Return the plan of a service's error rate; other sources report a value on the other side of the threshold."""
+    is_below = rate < threshold
+    other_side = (threshold, highest) if is_below else (0, threshold - 1)
+    stale = other_side if is_below else (0, highest)
+    return MetricPlan(
+        key=ERROR_RATE,
+        subject=service,
+        title=f"Error rate of {service}",
+        unit=ERROR_UNIT,
+        sources=sources,
+        value=rate,
+        draw_stale_value=lambda own: draw_other_value(own, rate, *stale),
+        draw_conflicting_value=lambda own: own.integer(*other_side),
+    )
 
 
 def affected_metric(spec: MetricSpec, key: str) -> dict[Kind, str]:

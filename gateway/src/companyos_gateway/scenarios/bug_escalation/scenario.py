@@ -8,15 +8,12 @@ from enum import StrEnum
 
 from companyos_gateway.scenarios import kit
 
-TYPE_KEY, METRIC_KEY, REASON_CODE = "bug_escalation", "error_rate", "requirement_not_met"
+TYPE_KEY, REASON_CODE = "bug_escalation", "requirement_not_met"
 LIMITS = (5, 8)
 """Range of the limit from which on the policy escalates, in errors per 1,000 requests."""
 
 LOWEST_ESCALATED, HIGHEST_RATE = 22, 32
 """Range of error rates that are escalated; the limits of priorities lie above the policy's."""
-
-SLA_MINUTES = (360, 480, 720)
-"""Possible freshness SLAs of the authority: hours, so that a person can decide meanwhile."""
 
 
 class Variant(StrEnum):
@@ -69,7 +66,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
     def draw(self, build: kit.BuildContext) -> Failure:
         """Draw the failing services among those without an error rate, and file the runbooks."""
         world, stream = build.world, build.stream
-        measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
+        measured = {metric.subject for metric in world.datahub.metrics if metric.key == kit.ERROR_RATE}
         services = kit.pool("data")["slots"]["service"]
         service, other = stream.sample([name for name in services if name not in measured], 2)
         variant, limit = stream.choice(list(Variant)), stream.integer(*LIMITS)
@@ -120,9 +117,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
     def complete(self, build: kit.BuildContext, facts: Failure, policy: kit.PolicyRow, slot: kit.KeySlot) -> Failure:
         """Add the error rate of the service, stale if that kind applies, and a lower one of the other service."""
         world, stream = build.world, build.stream
-        sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "license_days_left"))
-        if not world.is_kept(sources.authority):
-            sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
+        sources = kit.error_rate_sources(build)
         metric = kit.add_task_metric(world, stream.child("rate"), _rate_plan(facts, sources), build.kinds)
         if facts.other is None:
             return replace(facts, metric=metric)
@@ -146,20 +141,7 @@ class BugEscalation(kit.DeclaredScenario[Failure]):
 
 
 def _rate_plan(facts: Failure, sources: kit.MetricSources) -> kit.MetricPlan:
-    """Return the plan of an error rate; other sources report a value on the other side of the limit."""
-    rate, limit = facts.rate, facts.limit
-    other_side = (limit, HIGHEST_RATE) if facts.must_refuse else (0, limit - 1)
-    stale = (limit, HIGHEST_RATE) if facts.must_refuse else (0, HIGHEST_RATE)
-    return kit.MetricPlan(
-        key=METRIC_KEY,
-        subject=facts.service,
-        title=f"Error rate of {facts.service}",
-        unit=kit.ERROR_UNIT,
-        sources=sources,
-        value=rate,
-        draw_stale_value=lambda own: kit.draw_other_value(own, rate, *stale),
-        draw_conflicting_value=lambda own: own.integer(*other_side),
-    )
+    return kit.error_rate_plan(sources, facts.service, facts.rate, threshold=facts.limit, highest=HIGHEST_RATE)
 
 
 def _file_runbooks(build: kit.BuildContext, service: str, services: Collection[str]) -> str:

@@ -10,13 +10,10 @@ from typing import Any
 
 from companyos_gateway.scenarios import kit
 
-TEAM, TAGS, METRIC_KEY = "platform", ("incident", "production"), "error_rate"
+TEAM, TAGS = "platform", ("incident", "production")
 THRESHOLDS = (5, 8)
 LOWEST_RATE, HIGHEST_RATE = 20, 40
 """Range of error rates of incidents, in errors per 1,000 requests; the limits of priorities lie above the policy's."""
-
-SLA_MINUTES = (360, 480, 720)
-"""Possible freshness SLAs of the authority: hours, so that a person can decide meanwhile."""
 
 MAX_REPORTS, CHANGES = 8, 4
 WEEK = timedelta(days=7)
@@ -62,11 +59,6 @@ class Outage:
     def changed(self) -> str:
         """The service whose release is the cause."""
         return self.dependency if self.variant is Variant.UPSTREAM else self.service
-
-    @property
-    def rates_across(self) -> tuple[int, int]:
-        """The error rates on the other side of the threshold."""
-        return (self.threshold, HIGHEST_RATE) if self.rate < self.threshold else (0, self.threshold - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +120,7 @@ def citations_of(words: Words, outage: Outage) -> list[str]:
 def _draw_outage(build: kit.BuildContext) -> Outage:
     """Draw a failing service among those without an error rate."""
     world, stream = build.world, build.stream
-    measured = {metric.subject for metric in world.datahub.metrics if metric.key == METRIC_KEY}
+    measured = {metric.subject for metric in world.datahub.metrics if metric.key == kit.ERROR_RATE}
     names = stream.shuffled(kit.pool("data")["slots"]["service"])
     service = next(name for name in names if name not in measured)
     dependency, *others = [name for name in names if name != service]
@@ -151,22 +143,9 @@ def _draw_outage(build: kit.BuildContext) -> Outage:
 
 def _add_rate(build: kit.BuildContext, outage: Outage) -> kit.MetricSpec:
     """Add the error rate; other sources report a value on the other side of the threshold."""
-    world, stream = build.world, build.stream
-    sources = kit.choose_sources(world, stream, key=METRIC_KEY, other_keys=("risk_index", "license_days_left"))
-    if not world.is_kept(sources.authority):
-        sources.authority.freshness_sla_minutes = stream.choice(SLA_MINUTES)
-    stale = outage.rates_across if outage.ground is RefusalGround.BELOW else (0, HIGHEST_RATE)
-    plan = kit.MetricPlan(
-        key=METRIC_KEY,
-        subject=outage.service,
-        title=f"Error rate of {outage.service}",
-        unit=kit.ERROR_UNIT,
-        sources=sources,
-        value=outage.rate,
-        draw_stale_value=lambda own: kit.draw_other_value(own, outage.rate, *stale),
-        draw_conflicting_value=lambda own: own.integer(*outage.rates_across),
-    )
-    return kit.add_task_metric(world, stream, plan, build.kinds)
+    sources, threshold = kit.error_rate_sources(build), outage.threshold
+    plan = kit.error_rate_plan(sources, outage.service, outage.rate, threshold=threshold, highest=HIGHEST_RATE)
+    return kit.add_task_metric(build.world, build.stream, plan, build.kinds)
 
 
 def _unrelated_outages(outage: Outage, kinds: Collection[kit.Kind]) -> Iterator[Outage]:
