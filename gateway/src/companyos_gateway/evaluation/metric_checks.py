@@ -78,12 +78,10 @@ class MetricChecks:
         """Return the fact that at least `count` refreshes by the agent have failed."""
 
         def was_known(evidence: Evidence, moment: Moment) -> bool:
-            jobs = (
-                row_views.parse_refresh_job(row)
-                for key in evidence.changed_keys(row_views.DATAHUB, "refresh_jobs")
-                if (row := evidence.row(row_views.DATAHUB, "refresh_jobs", key, moment.step - 1)) is not None
-            )
-            return sum(job.metric_id == self.spec.metric_id and job.status == "failed" for job in jobs) >= count
+            keys = evidence.changed_keys(row_views.DATAHUB, "refresh_jobs")
+            jobs = (evidence.row(row_views.DATAHUB, "refresh_jobs", key, moment.step - 1) for key in keys)
+            failed = (self.spec.metric_id, "failed")
+            return sum(job is not None and (job["metric_id"], job["status"]) == failed for job in jobs) >= count
 
         return FailedRefreshes(self.row_path, f"{count} failed refreshes", was_known, self.spec.metric_id, count)
 

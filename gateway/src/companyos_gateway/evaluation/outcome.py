@@ -223,7 +223,7 @@ class Request:
 class Escalation:
     """A request of another person that must be escalated to a person who may decide it.
 
-    `role`, `amount_cents`, `holder_ids` and `excluded_ids` determine these people, as in a `Request`. The agent gives
+    `role`, `amount_cents` and `excluded_ids` determine these people, as in a `Request`. The agent gives
     one of the `references` as the reason.
     """
 
@@ -231,14 +231,13 @@ class Escalation:
     type_key: str
     role: Role
     references: tuple[str, ...]
-    amount_cents: int = 0
-    holder_ids: frozenset[str] | None = None
+    amount_cents: int
     excluded_ids: frozenset[str] = frozenset()
 
     def goal(self, company: Company) -> RequestEscalated:
         """Return the goal on the request."""
         authority = ApprovalAuthority(
-            company, self.type_key, self.role, self.amount_cents, self.holder_ids, self.excluded_ids
+            company, self.type_key, self.role, self.amount_cents, excluded_ids=self.excluded_ids
         )
         return RequestEscalated(self.request_id, authority, self.references)
 

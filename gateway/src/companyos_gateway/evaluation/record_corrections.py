@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import MetricSpec, Refusal
 from companyos_gateway.evaluation.change_policy import Allowance
-from companyos_gateway.evaluation.evidence import Evidence, NetChange
+from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.facts import RequiredFacts
 from companyos_gateway.evaluation.goals import EntityGoal, RecordGoal
 from companyos_gateway.evaluation.metric_checks import MetricChecks
 from companyos_gateway.evaluation.mismatch import Mismatch, format_columns, is_touched, one_of
-from companyos_shared.wire.control import Change
+from companyos_shared.wire.control import Change, Row
 
 DATAHUB = row_views.DATAHUB
 
@@ -77,20 +77,14 @@ class MetricReported(EntityGoal):
     def _count(self, evidence: Evidence, step: int | None) -> int:
         keys = evidence.changed_keys(DATAHUB, "data_issues")
         rows = [evidence.row(DATAHUB, "data_issues", key, step) for key in keys]
-        return sum(1 for row in rows if row is not None and self._reports_metric(row_views.parse_issue(row)))
+        return sum(map(self._reports_metric, rows))
 
     def allowances(self) -> Iterable[Allowance]:
         """Return the allowance for the issue."""
+        yield Allowance(DATAHUB, "data_issues", lambda _, change: change.added and self._reports_metric(change.after))
 
-        def covers(_evidence: Evidence, change: NetChange) -> bool:
-            return (
-                change.added and change.after is not None and self._reports_metric(row_views.parse_issue(change.after))
-            )
-
-        yield Allowance(DATAHUB, "data_issues", covers)
-
-    def _reports_metric(self, issue: row_views.IssueView) -> bool:
-        return (issue.subject, issue.kind) == (self.metric_id, self.kind)
+    def _reports_metric(self, issue: Row | None) -> bool:
+        return issue is not None and (issue["subject"], issue["kind"]) == (self.metric_id, self.kind)
 
 
 @dataclass(frozen=True, kw_only=True)

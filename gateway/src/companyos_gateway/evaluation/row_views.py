@@ -55,24 +55,6 @@ class MetricView:
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshJobView:
-    """A refresh of a metric."""
-
-    metric_id: str
-    status: str
-
-
-@dataclass(frozen=True, slots=True)
-class IssueView:
-    """A data issue, with the reason that was given."""
-
-    subject: str
-    kind: str
-    reason_code: str | None
-    reason_ref: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class RequestView:
     """A request for an approval."""
 
@@ -146,18 +128,6 @@ def is_done(row: Row) -> bool:
 def parse_metric(row: Row) -> MetricView:
     """Parse a row of DataHub's `metrics`."""
     return MetricView(id=row["id"], value=row["value"], as_of=parse_time(row["as_of"]))
-
-
-def parse_refresh_job(row: Row) -> RefreshJobView:
-    """Parse a row of DataHub's `refresh_jobs`."""
-    return RefreshJobView(metric_id=row["metric_id"], status=row["status"])
-
-
-def parse_issue(row: Row) -> IssueView:
-    """Parse a row of DataHub's `data_issues`."""
-    return IssueView(
-        subject=row["subject"], kind=row["kind"], reason_code=row["reason_code"], reason_ref=row["reason_ref"]
-    )
 
 
 def parse_request(row: Row) -> RequestView:
