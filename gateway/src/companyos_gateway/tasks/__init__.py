@@ -1,10 +1,9 @@
 """The task set: the instance at each position of each split, and its published description.
 
-`positions` names tasks, `task_set` finds and describes them, `fingerprint` identifies equal instances and `collisions`
-searches for duplicates.
+`positions` names tasks, `task_set` finds and describes them, and `collisions` searches for duplicate instances.
 """
 
-from companyos_gateway.tasks.fingerprint import fingerprint
+from companyos_gateway.tasks.collisions import fingerprint
 from companyos_gateway.tasks.positions import COPIES, TaskPosition, TaskRef
 from companyos_gateway.tasks.task_set import CANARY, TaskNotFoundError, TaskSet
 

@@ -9,12 +9,23 @@ from itertools import chain
 
 from companyos.contract import Split
 from companyos_gateway.chaos import levels
-from companyos_gateway.scenarios import Scenario, catalogue
-from companyos_gateway.tasks.fingerprint import fingerprint
+from companyos_gateway.scenarios import Instance, Scenario, catalogue
 from companyos_gateway.world.splits import SEEDS
+from companyos_shared.streams import digest
 
 _STARTS = (0, *(SEEDS[split].start for split in Split))
 _CHUNK_SIZE = 200
+_DRAW_SEED = "draw_seed"
+"""The seed of the services' own draws. It is excluded: it is hidden, and differs between otherwise equal instances."""
+
+
+def fingerprint(instance: Instance) -> str:
+    """Return the canonical hash of an instance's brief and of the initial rows of its services."""
+    documents = {
+        service: {name: part for name, part in document.items() if name != _DRAW_SEED}
+        for service, document in instance.documents.items()
+    }
+    return digest({"brief": instance.brief, "documents": documents})
 
 
 @dataclass(frozen=True, order=True)
