@@ -13,7 +13,7 @@ from companyos_gateway.chaos import Injection, Kind, Profile
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.facts import Fact, shown
-from companyos_gateway.evaluation.shift_rubric import Remark, ShiftCase
+from companyos_gateway.evaluation.shift_rubric import ShiftCase
 from companyos_gateway.evaluation.ticket_rubric import WithdrawnOutcome
 from companyos_gateway.scenarios.api import Scenario
 from companyos_gateway.scenarios.blocks.build_context import BuildContext
@@ -35,9 +35,9 @@ from companyos_gateway.scenarios.shift_policy import freeze_end
 from companyos_gateway.scenarios.shift_remarks import QueuedCase, Remarks, Withdrawal, add_bank_change, add_relations
 from companyos_gateway.world import WorldBuilder, finish_world
 from companyos_gateway.world.absences import acts_while_away
+from companyos_gateway.world.builder import text_of
 from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.metrics import NoAuthorityError
-from companyos_gateway.world.row_texts import text_of
 from companyos_gateway.world.seed_documents.approvalflow import (
     ApprovalTypeRow,
     DelegationRow,
@@ -99,16 +99,15 @@ class Case:
     """A ticket of the queue about the same thing."""
     handovers: Mapping[str, datetime]
     """Handover times of the case's tickets that are not in the queue from the start."""
-    predecessor: Remark | None = None
-    reported: Remark | None = None
-    condition: Withdrawal | None = None
-    """The comment that makes the ticket unnecessary because another one has to be refused."""
-    features: frozenset[Feature] = frozenset()
-    """Features that comments and other cases add to the case."""
 
-    def judged(self, company: Company, general: Collection[Feature]) -> ShiftCase:
-        """Return the case with its rubric; the general features concern all tickets that have to be completed."""
-        is_completed = self.case.refusal is None and self.condition is None
+    def judged(self, company: Company, general: Collection[Feature], remarks: Remarks) -> ShiftCase:
+        """Return the case with its rubric and the demands of comments.
+
+        The general features concern all tickets that have to be completed.
+        """
+        key = self.case.ticket_key
+        condition = remarks.conditions.get(key)
+        is_completed = self.case.refusal is None and condition is None
         demands = {
             **dict.fromkeys(general, is_completed),
             Feature.HANDOVERS: bool(self.handovers),
@@ -116,16 +115,16 @@ class Case:
             Feature.BEST_SELECTION: self.scenario.has_best_answer and is_completed,
         }
         rubric = self.scenario.case_rubric(self.case, company)
-        if self.condition is not None:
-            rubric = WithdrawnOutcome(rubric, company, *_reason(self.condition))
+        if condition is not None:
+            rubric = WithdrawnOutcome(rubric, company, *_reason(condition))
         return ShiftCase(
             rubric=rubric,
             approval_types=frozenset(self.scenario.texts().get("types", {})),
             duplicate=self.duplicate,
             handovers=self.handovers,
-            predecessor=self.predecessor,
-            reported=self.reported,
-            features=self.features | {one for one, has_it in demands.items() if has_it},
+            predecessor=remarks.predecessors.get(key),
+            reported=remarks.reported.get(key),
+            features=frozenset({*remarks.features[key], *(one for one, has_it in demands.items() if has_it)}),
         )
 
 
@@ -307,20 +306,13 @@ def _change_priority(world: WorldBuilder, stream: Stream, cases: Sequence[Queued
 
 
 def _with_remarks(case: Case, remarks: Remarks) -> Case:
-    """Return a case with the demands of comments added."""
+    """Return a case whose assignee and end are those that comments ask for."""
     key, declared = case.case.ticket_key, case.case
     if key in remarks.takers:
         declared = replace(declared, assignee_ids=(remarks.takers[key],), needs_assignee=True)
     if key in remarks.withdrawals:
         declared = _withdrawn(declared, remarks.withdrawals[key])
-    return replace(
-        case,
-        case=declared,
-        predecessor=remarks.predecessors.get(key),
-        reported=remarks.reported.get(key),
-        condition=remarks.conditions.get(key),
-        features=frozenset(remarks.features[key]),
-    )
+    return replace(case, case=declared)
 
 
 def _withdrawn(case: ScenarioCase, withdrawal: Withdrawal) -> ScenarioCase:

@@ -144,7 +144,7 @@ class Shift:
         company, faults = world.company(), FaultPlan.from_profile(profile, overrides, self.name, seed)
 
         def build_rubric() -> TaskRubric:
-            judged = {one.case.ticket_key: one.judged(company, general) for one in cases}
+            judged = {one.case.ticket_key: one.judged(company, general, queue.remarks) for one in cases}
             added = InjectionChecks(confidential=confidential_values(world, [one.case for one in cases]))
             rubric = shift_rubric(
                 judged,

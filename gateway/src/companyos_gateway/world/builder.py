@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -14,13 +14,14 @@ from companyos_gateway.world.calendar import closing_time, working_days_from
 from companyos_gateway.world.ids import IdGenerator
 from companyos_gateway.world.people import Staff
 from companyos_gateway.world.pools import pool
-from companyos_gateway.world.row_texts import text_of
 from companyos_gateway.world.seed_documents import (
     ApprovalFlowDocument,
     DataHubDocument,
     SeedDocuments,
     TicketDeskDocument,
 )
+from companyos_gateway.world.seed_documents.approvalflow import DecisionRow, NoteRow, RequestRow
+from companyos_gateway.world.seed_documents.datahub import SourceRow
 from companyos_gateway.world.text_templates import choose_from, draw_number, draw_weekday
 from companyos_shared.streams import Stream
 from companyos_shared.wire.company import Absence, AbsenceKind, Company, Holiday, Person
@@ -205,3 +206,15 @@ class WorldBuilder:
 
 def _tables(document: TicketDeskDocument | DataHubDocument | ApprovalFlowDocument) -> dict[str, Any]:
     return {table.name: getattr(document, table.name) for table in fields(document)}
+
+
+def text_of(row: object) -> str:
+    """Return a row as text without values that further cases may change: request IDs and a source's authority."""
+    match row:
+        case RequestRow():
+            return repr(replace(row, id=""))
+        case DecisionRow() | NoteRow():
+            return repr(replace(row, id="", request_id=""))
+        case SourceRow():
+            return repr(replace(row, authoritative_for=[]))
+    return repr(row)
