@@ -40,18 +40,15 @@ FOR_TORCH := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) $(if $(TORCH
 
 ARGS ?=
 
-# The full proof takes hours. Finished work is stored and the next run continues from it; a fresh clone continues from the
-# committed work log.
-PROOF_DONE := results/proof-full.jsonl.gz
-PROOF_LOG := $(if $(filter full,$(PROOF)),runs/proof-full.jsonl)
-PROOF_FILES = $(if $(PROOF_LOG),--out results/proof-full.md --worklog $(PROOF_LOG),--out results/proof.md)
+# The full proof takes hours. Finished work is stored, and the next run continues from it unless code has changed.
+PROOF_FILES := $(if $(filter full,$(PROOF)),--out results/proof-full.md --worklog runs/proof-full.jsonl,--out results/proof.md)
 
 TEST_ALL := not e2e and not slow and not load and not browser and not ray and not train
 
 # Parallel test workers, at most four. The tests of `make test` use a core each; the others often wait for processes.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + (0 if "$@" == "test" else 1)))')
 
-.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof proof-keep clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs regenerate submissions fresh-clone-check wheels release-check clean damage recorded-episodes
+.PHONY: help setup demo up test test-all e2e check format bench bench-peers faults browser load fuzz simulate nightly proof clients ray-setup ray ray-bench harnesses train-setup train-test learn baselines shifts leaderboard validate space tasks docs regenerate submissions fresh-clone-check wheels release-check clean damage recorded-episodes
 
 help: ## List the targets
 	@echo "CompanyOS. Targets:"
@@ -127,16 +124,8 @@ nightly: $(STAMP) ## Run the model-based state machine test at length (ARGS="--d
 	@$(BIN)/pytest -n0 tests/promises/test_state_machine.py -k model --hypothesis-profile=nightly $(ARGS)
 	@$(if $(ARGS),:,$(BIN)/pytest -n $(WORKERS) --dist load -m slow tests/scenarios/test_published_tasks.py)
 
-proof: $(STAMP) $(PROOF_LOG) ## Verify every guarantee and write results/proof.md (PROOF=full for a release, ARGS="--row A")
+proof: $(STAMP) ## Verify every guarantee and write results/proof.md (PROOF=full for a release, ARGS="--row A")
 	@$(BIN)/python -m verification.proof $(if $(ARGS),$(ARGS),$(PROOF_FILES))
-
-runs/proof-full.jsonl:
-	@mkdir -p $(@D)
-	@if [ -f $(PROOF_DONE) ]; then gzip -dc $(PROOF_DONE) > $@; else : > $@; fi
-
-proof-keep: ## Compress the work log of the full proof into results/proof-full.jsonl.gz for a commit
-	@gzip -nc runs/proof-full.jsonl > $(PROOF_DONE)
-	@ls -l $(PROOF_DONE)
 
 clients: $(STAMP) ## Test third-party clients, each in its own environment (ARGS="--only fastmcp")
 	@$(BIN)/python -m verification.clients $(ARGS)

@@ -48,7 +48,7 @@ def check(
     from companyos_gateway.scenarios.catalogue import ScenarioError
     from verification.check_targets import TargetError, UnknownTargetError, find_scenarios
     from verification.plan_determinism import check_determinism
-    from verification.proof.process_pool import WorkerLostError
+    from verification.proof.execution import WorkerLostError
     from verification.structures import first_seeds
 
     started = time.monotonic()

@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 
-def commit() -> str | None:
-    """Return the short hash of the checked-out commit; None outside a clone."""
+def commit() -> str:
+    """Return the checked-out commit, with the suffix `-dirty` if files differ from it; `unknown` outside a clone."""
     completed = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607  # the git on the path
+        ["git", "describe", "--always", "--dirty", "--abbrev=8"],  # noqa: S607  # the git on the path
         capture_output=True,
         text=True,
         check=False,
         cwd=Path(__file__).parent,
     )
-    return completed.stdout.strip() or None
+    return completed.stdout.strip() or "unknown"

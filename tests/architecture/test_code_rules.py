@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 import grimp
 import pytest
 
+from companyos_gateway.scenarios.catalogue import builtin_names
 from tests.architecture.sources import FEATURE_FILES, SERVICES, Source, features, sources
 
 PRODUCT = ("shared/src", "services", "gateway/src", "client/src")
@@ -108,6 +110,14 @@ def test_every_module_has_a_docstring() -> None:
         if source.tree.body and source.path.name != "__init__.py" and not ast.get_docstring(source.tree)
     ]
     assert not undocumented
+
+
+def test_no_scenario_imports_another() -> None:
+    for name in builtin_names():
+        known = set()
+        for source in sources(f"gateway/src/companyos_gateway/scenarios/{name}"):
+            known |= set(re.findall(r"companyos_gateway\.scenarios\.(\w+)", source.path.read_text()))
+        assert known & builtin_names() <= {name}
 
 
 def _forbidden_in(source: Source) -> Iterator[str]:

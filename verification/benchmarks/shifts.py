@@ -28,9 +28,9 @@ from companyos_gateway.scenarios.shift_features import Feature
 from companyos_players.player import Player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
 from companyos_shared.temporary_folders import temporary_data_folder
+from verification.git import commit
 from verification.in_process import in_process_runtime
 from verification.proof.episode_runner import play
-from verification.proof.report import commit_of
 from verification.reference.markdown import table
 
 WORKERS, ORACLE = ("worker1", "worker2", "worker3"), "oracle"
@@ -107,7 +107,7 @@ def page(tallies: Mapping[Cell, Tally], command: str, minutes: float) -> str:
     seeds, episodes = (fold(len(one.shifts) for one in tallies.values()) for fold in (max, sum))
     today = datetime.now(UTC)  # the real date, not a simulated one
     origin = (
-        f"`{command}` on {today:%Y-%m-%d} at commit `{commit_of(Path(__file__).parent)}`: {episodes:,} episodes in "
+        f"`{command}` on {today:%Y-%m-%d} at commit `{commit()}`: {episodes:,} episodes in "
         f"{minutes:.1f} minutes, seeds 0 to {seeds - 1} of each size and level. Brackets hold 95 % intervals (Wilson)."
     )
     lines = [

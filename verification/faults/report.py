@@ -18,9 +18,7 @@ NOT_RUN = "not run"
 def describe_run(*, seed: int, size: str, took_s: float) -> str:
     """Return date, commit, seed, size, duration and machine of a run that ends now."""
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    return (
-        f"{datetime.now(UTC):%Y-%m-%d}, commit {commit() or 'unknown'}, seed {seed}, {size}, {took_s:.0f} s, {machine}"
-    )
+    return f"{datetime.now(UTC):%Y-%m-%d}, commit {commit()}, seed {seed}, {size}, {took_s:.0f} s, {machine}"
 
 
 def rows(results: list[CellResult]) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 violations. `make proof` prints one line per guarantee.
 
 `rows` has one module per row A to J, `players` the players, `final_states` correct and incorrect final states, and
-`code_mutation` mutants of rubrics and rewards. `process_pool` runs the jobs; `report` prints and writes the results.
+`code_mutation` mutants of rubrics and rewards. `execution` runs the jobs; `report` prints and writes the results.
 """
 
 from verification.proof.bounds import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from companyos_gateway.scenarios import catalogue
-from verification.proof.execution import row_lines, run_jobs
-from verification.proof.process_pool import WorkerLostError
-from verification.proof.report import NOT_RUN, Run, commit_of, report, table
+from verification.git import commit
+from verification.proof.execution import WorkerLostError, row_lines, run_jobs
+from verification.proof.report import NOT_RUN, Run, report, table
 from verification.proof.rows import ROWS, Line, Scope, Tally
 from verification.proof.sizes import SIZES, Size
 from verification.proof.worklog import WorkLog
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             size=scope.size.name,
             command=_command(options, arguments),
             date=f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251  # the real date, not a simulated one
-            commits=sorted(log.commits) if log is not None else [commit_of(Path(__file__).parent)],
+            commits=sorted(log.commits) if log is not None else [commit()],
             seconds=log.seconds if log is not None else time.monotonic() - started,
             processes=options.processes,
             scenarios=scope.scenarios,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from verification.proof.rows.base import Line
 
@@ -67,15 +65,6 @@ def report(run: Run, titles: Mapping[str, str], lines: Sequence[Line], details: 
         if text:
             lines_out += ["", f"## {letter}: {titles[letter]}", "", *text]
     return "\n".join(lines_out) + "\n"
-
-
-def commit_of(folder: Path) -> str:
-    """Return a folder's commit, with a `-dirty` suffix if files differ from it; `unknown` outside a git repository."""
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def _cell(text: str) -> str:

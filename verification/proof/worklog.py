@@ -1,19 +1,18 @@
 """The work log: stores the tallies of every finished job, so that an interrupted proof can be resumed.
 
-A job's key covers its definition and the code that it runs. Results of other code are not reused.
+A job's key covers its definition and the code. Results of other code are not reused.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 
 import companyos
@@ -21,46 +20,13 @@ import companyos_gateway
 import companyos_players
 import companyos_shared
 import verification
-from companyos_gateway.scenarios import catalogue
 from companyos_shared.streams import digest
-from verification.proof.rows import ROWS
 from verification.proof.rows.base import Job, Tally
 
 ADDED = ("companyos.services", "companyos.service_rules", "companyos.scenarios", "companyos.players")
 """Entry point groups whose packages a proof depends on."""
 
 _SUFFIXES = frozenset({".py", ".toml", ".json"})
-_PROOF = "verification/proof/"
-_UNRELATED = (
-    "verification/reference/",
-    "companyos_gateway/scenarios/validation.py",
-    "companyos_gateway/__main__.py",
-    "companyos_gateway/api/",
-    "companyos_gateway/app.py",
-    "companyos_gateway/main.py",
-    "companyos_gateway/middleware/",
-    "companyos_gateway/process/",
-    "companyos_gateway/runtime.py",
-    "companyos_gateway/settings.py",
-    "companyos_gateway/workers/",
-    "companyos_shared/serving.py",
-    *(f"{_PROOF}{name}.py" for name in ("__main__", "cli", "execution", "process_pool", "report", "sizes", "worklog")),
-)
-"""Modules on which no proof depends: startup checks, servers, displays and scheduling. Sizes are part of a job."""
-
-_PAGES_OF_THE_GATEWAY = ("companyos_gateway/ui/", "companyos_gateway/viewer/", "companyos_gateway/browser/")
-
-_SHIFTS = ("companyos_gateway/scenarios/shift_", "companyos_players/shift_")
-"""Code that only shifts run, not episodes of one scenario."""
-
-_OF_CLIENT = ("companyos/contract.py", "companyos/entry_points.py", "companyos/policies/")
-"""Client modules that the gateway uses."""
-
-_PLACES_OF_A_SCENARIO = ("companyos_gateway/scenarios/{}/", "companyos_players/scenarios/{}.py")
-_TASK_AGNOSTIC = "companyos_players/task_agnostic.py"
-_LINTER = "verification/plausibility/"
-_OF_VERIFICATION = (_PROOF, _LINTER, "verification/privileged/")
-_STATES, _CODE = f"{_PROOF}final_states/", f"{_PROOF}code_mutation/"
 
 
 class WorkLog:
@@ -113,74 +79,20 @@ class WorkLog:
 
 
 def key_of(job: Job) -> str:
-    """Return the key of a job: a digest of its definition and of the code that it runs."""
-    return digest([asdict(job), code_digest(job.row, job.part, job.scenario)])
+    """Return the key of a job: a digest of its definition and of the code of all packages."""
+    return digest([asdict(job), code_digest()])
 
 
 @cache
-def code_digest(row: str, part: str, scenario: str) -> str:
-    """Return a digest of the code of a row's part, for one scenario, or for all if `scenario` is empty."""
-    depends_on = _dependency_filter(row, part, scenario)
-    hasher = hashlib.sha256()
-    for name, content in _sources():
-        if depends_on(name):
-            hasher.update(f"{name}\0{content}\n".encode())
-    return hasher.hexdigest()
-
-
-def _dependency_filter(row: str, part: str, scenario: str) -> Callable[[str], bool]:
-    """Return a predicate for the files that a row's part depends on; a scenario does not depend on others."""
-    own = f"{_PROOF}rows/{PurePosixPath(inspect.getfile(type(ROWS[row]))).name}"
-    others = tuple(
-        place.format(name) for name in catalogue() if scenario and name != scenario for place in _PLACES_OF_A_SCENARIO
-    )
-
-    reads_states = row in {"A", "C", "D"} or (row, part) == ("B", "search")
-    reads_pages = row == "C" and part.startswith("channels")
-
-    def depends_on(name: str) -> bool:
-        if name.startswith(others) or (_is_page(name) and not reads_pages):
-            return False
-        if name.startswith(f"{_PROOF}rows/"):
-            return name in (own, f"{_PROOF}rows/base.py")
-        if name.startswith(_LINTER):
-            return row == "I"
-        if name.startswith(_SHIFTS):
-            return row in {"E", "H", "J"} or (row, part) == ("C", "code")
-        if name.startswith(_CODE):
-            return (row, part) == ("C", "code")
-        if name == _TASK_AGNOSTIC:
-            return row in {"D", "F", "J"} or (row, part) in {("B", "play"), ("B", "chance")}
-        return not name.startswith(_STATES) or reads_states
-
-    return depends_on
-
-
-@cache
-def _sources() -> tuple[tuple[str, str], ...]:
-    """Return the name and digest of each file on which a proof may depend."""
+def code_digest() -> str:
+    """Return a digest of the code and data of the packages that a proof runs."""
     added = (import_module(entry.value.partition(":")[0]) for group in ADDED for entry in entry_points(group=group))
     roots = {
         _root(module)
         for module in (companyos_gateway, companyos, companyos_players, companyos_shared, verification, *added)
     }
-    found = ((f"{root.name}/{path.relative_to(root).as_posix()}", path) for root in roots for path in _files(root))
-    return tuple(
-        (name, hashlib.sha256(path.read_bytes()).hexdigest()) for name, path in sorted(found) if _is_relevant(name)
-    )
-
-
-def _is_relevant(name: str) -> bool:
-    if name.startswith("companyos/"):
-        return name.startswith(_OF_CLIENT)
-    if name.startswith("verification/"):
-        return name.startswith(_OF_VERIFICATION) and not name.startswith(_UNRELATED)
-    return not name.startswith(_UNRELATED)
-
-
-def _is_page(name: str) -> bool:
-    """Return whether a file belongs to pages: those of the apps, of the gateway, or of screenshot episodes."""
-    return PurePosixPath(name).parts[1] == "pages" or name.startswith(_PAGES_OF_THE_GATEWAY)
+    files = ((f"{root.name}/{path.relative_to(root).as_posix()}", path) for root in roots for path in _files(root))
+    return digest([[name, hashlib.sha256(path.read_bytes()).hexdigest()] for name, path in sorted(files)])
 
 
 def _root(module: Any) -> Path:

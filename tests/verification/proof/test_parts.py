@@ -25,7 +25,7 @@ from companyos_players.tool_matching import match_tools_by_description
 from companyos_shared.streams import Stream
 from tests.client.builders import a_step, a_task
 from tests.scenarios.engine import EpisodeSpec, initial_rows, open_player
-from verification.proof import process_pool
+from verification.proof import execution
 from verification.proof.final_states.mutations import near_values
 from verification.proof.final_states.row_mutations import _row_mutations
 from verification.proof.players.oracles import FEASIBLE, REFUSED, undisturbed_seed
@@ -342,15 +342,15 @@ class _Jobs:
 
 def test_a_worker_waits_while_its_parent_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: True))
-    found: Any = process_pool._next_job(_Jobs(3, "a job"))
+    found: Any = execution._next_job(_Jobs(3, "a job"))
     assert found == "a job"
-    assert process_pool._next_job(_Jobs(0, None)) is None
+    assert execution._next_job(_Jobs(0, None)) is None
 
 
 def test_a_worker_exits_when_its_parent_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     lives = iter([True, True, False])
     monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: next(lives)))
-    assert process_pool._next_job(_Jobs(1_000, "a job")) is None
+    assert execution._next_job(_Jobs(1_000, "a job")) is None
 
 
 async def stop(_task: TaskView, _call: Call) -> None:
