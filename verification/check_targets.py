@@ -18,7 +18,6 @@ from companyos_gateway.scenarios.validation import check_catalogue, check_scenar
 from companyos_gateway.services import service_rules
 from companyos_players.registry import NoPlayersError, adversaries_of
 from verification.in_process import installed_services
-from verification.privileged.registry import privileged_player
 
 MANIFEST = "pyproject.toml"
 
@@ -43,7 +42,6 @@ def find_scenarios(target: str) -> tuple[str, ...]:
         check_scenarios({name: catalogue()[name] for name in names})
         for name in names:
             adversaries_of(name)
-            privileged_player(name)
         _check_protected_tables()
         _check_tools(names)
     except (EntryPointError, ScenarioError, ChaosError, RubricError, NoPlayersError) as error:

@@ -132,7 +132,6 @@ class Deployment:
             port=port,
             log=self.folder / f"{name}.log",
             environment={"COMPANYOS_SERVICE_KEY": self._key, "COMPANYOS_DATA_DIR": str(self.data)},
-            ready="/readyz",
         )
 
     def _gateway(self) -> ServerProcess:
@@ -150,5 +149,4 @@ class Deployment:
                 "COMPANYOS_MAX_EPISODES": "4096",
                 "COMPANYOS_STEP_TIMEOUT_S": STEP_TIMEOUT_S,
             },
-            ready="/readyz",
         )

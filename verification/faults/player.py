@@ -52,7 +52,7 @@ class Player:
     async def open(self) -> None:
         """Reset to a new episode with the player's own id."""
         body = RESET | {"seed": self.seed, "episode_id": self.name, "prefetch": self.seed % 3}
-        response, tries = await self._send_until_answered("POST", "/reset", body)
+        response, tries = await self._send_until_answered("/reset", body)
         if response.is_done:
             self.first_observation = normalize(response.body)
             if self.reference.first:
@@ -66,7 +66,7 @@ class Player:
         number = self.step_count + 1
         if number > MAX_STEPS or self.ended or not self.is_open:
             return False
-        response, _ = await self._send_until_answered("POST", "/step", self.next_request())
+        response, _ = await self._send_until_answered("/step", self.next_request())
         if not response.is_done:
             self._note_refusal(f"step {number}", response)
             return False
@@ -97,7 +97,7 @@ class Player:
 
     async def snapshot(self) -> str | None:
         """Take a snapshot and return its id."""
-        response, tries = await self._send_until_answered("POST", f"/v1/episodes/{self.name}/snapshots")
+        response, tries = await self._send_until_answered(f"/v1/episodes/{self.name}/snapshots")
         self.unacknowledged_snapshots += tries - response.is_done
         if not response.is_done:
             self._note_refusal("snapshot", response)
@@ -112,9 +112,7 @@ class Player:
 
     async def restore(self, snapshot: str) -> bool:
         """Restore a snapshot; return whether it succeeded."""
-        response, _ = await self._send_until_answered(
-            "POST", f"/v1/episodes/{self.name}/restore", {"snapshot": snapshot}
-        )
+        response, _ = await self._send_until_answered(f"/v1/episodes/{self.name}/restore", {"snapshot": snapshot})
         if not response.is_done:
             self._note_refusal("restore", response)
             return False
@@ -125,7 +123,7 @@ class Player:
 
     async def fork(self, snapshot: str, count: int = FORKS_AT_ONCE) -> list[Player]:
         """Open forks of a snapshot and return their players."""
-        response, tries = await self._send_until_answered("POST", f"/v1/snapshots/{snapshot}/fork", {"count": count})
+        response, tries = await self._send_until_answered(f"/v1/snapshots/{snapshot}/fork", {"count": count})
         self.unacknowledged_forks += count * (tries - response.is_done)
         if not response.is_done:
             self._note_refusal("fork", response)
@@ -168,8 +166,8 @@ class Player:
             await self.deployment.client.request("DELETE", f"/v1/episodes/{self.name}")
             self.is_open = False
 
-    async def _send_until_answered(self, method: str, path: str, body: Any = None) -> tuple[Response, int]:
-        """Send a request until it is answered or the deadline passes; return the response and number of attempts."""
+    async def _send_until_answered(self, path: str, body: Any = None) -> tuple[Response, int]:
+        """Send a POST request until it is answered or too late; return the response and the number of attempts."""
         clock = asyncio.get_running_loop().time
         began, tries, slow_starts_s = clock(), 0, self.deployment.slow_starts_s
 
@@ -178,12 +176,12 @@ class Player:
             return began + DEADLINE_S + self.deployment.slow_starts_s - slow_starts_s - clock()
 
         while True:
-            response = await self.deployment.client.request(method, path, body, deadline_s=max(MIN_WAIT_S, left_s()))
+            response = await self.deployment.client.request("POST", path, body, deadline_s=max(MIN_WAIT_S, left_s()))
             tries += 1
             took_s = clock() - began
             self.findings.slowest_s = max(self.findings.slowest_s, took_s)
             if response.kind is Kind.UNCLEAR:
-                self.findings.unclear.append(f"{self.name}: {method} {path}: {response.why}")
+                self.findings.unclear.append(f"{self.name}: POST {path}: {response.why}")
             if response.is_done:
                 self.on_done()
             is_unanswered = response.kind is Kind.BROKEN or response.code == "unanswered"
@@ -192,7 +190,7 @@ class Player:
             if response.is_done or (response.kind is Kind.REFUSED and response.code not in RETRYABLE_CODES):
                 return response, tries
             if left_s() <= PAUSE_S and not self.deployment.is_starting:
-                self.findings.unclear.append(f"{self.name}: {method} {path}: still {response} after {took_s:.1f} s")
+                self.findings.unclear.append(f"{self.name}: POST {path}: still {response} after {took_s:.1f} s")
                 return response, tries
             await asyncio.sleep(PAUSE_S)
 

@@ -44,17 +44,14 @@ def free_port(rng: Random) -> int:
 
 
 class ServerProcess:
-    """A command that serves HTTP on its own port. `ready` is the path that returns 200 once the server is ready."""
+    """A command that serves HTTP on its own port, and `/readyz` once it is ready."""
 
-    def __init__(
-        self, name: str, command: Sequence[str], *, port: int, log: Path, environment: dict[str, str], ready: str
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], *, port: int, log: Path, environment: dict[str, str]) -> None:
         self.name = name
         self.port = port
         self._command = command
         self._log = log
         self.environment = environment
-        self._ready = ready
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -134,7 +131,7 @@ class ServerProcess:
             async with asyncio.timeout(2.0):
                 reader, writer = await asyncio.open_connection(HOST, self.port)
                 try:
-                    writer.write(f"GET {self._ready} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
+                    writer.write(f"GET /readyz HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
                     return b" 200 " in await reader.readline()
                 finally:
                     writer.close()

@@ -14,11 +14,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from companyos.enterprise import Enterprise
-from verification.openenv.check_results import CheckLine, CheckOutcome
 from verification.openenv.graders import Graders
 from verification.openenv.manifest import canaries, manifest, runtime_plan
-from verification.openenv.openenv_reports import runtime_lines, static_lines, url_lines
 from verification.openenv.package import assemble
+from verification.openenv.validator import CheckLine, CheckOutcome, runtime_lines, static_lines, url_lines
 
 MODES = ("simulation", "production")
 

@@ -7,25 +7,47 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from openenv.core.client_types import StepResult
 from openenv.core.generic_client import GenericEnvClient
 from openenv.validation.manifest import NormalizedManifestV2
 from openenv.validation.runtime.contracts import RuntimePlan
 
 from companyos.contract import ENVIRONMENT
 from companyos.runner import EpisodePlan, play_all
-from verification.openenv.check_results import CheckLine, check_line
 from verification.openenv.manifest import Canary
-from verification.openenv.transcript import Transcript, play_episode
+from verification.openenv.validator import CheckLine, check_line
 
 PART = "project graders"
 FLOOR_POLICIES = ("noop", "random")
 FLOOR_SEEDS = (1, 2, 3)
 CONCURRENCY = 6
 _COMMENT = "Written by another episode."
+
+
+@dataclass
+class Transcript:
+    """All responses of one episode, and its final state."""
+
+    answers: list[Any] = field(default_factory=list)
+    rewards: list[Any] = field(default_factory=list)
+    done: bool = False
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, step_result: StepResult[Any]) -> None:
+        """Add a response."""
+        self.answers.append([step_result.observation, step_result.reward, step_result.done])
+        self.rewards.append(step_result.reward)
+        self.done = step_result.done
+
+    @property
+    def last_reward(self) -> float:
+        """The last step's reward."""
+        return float(self.rewards[-1])
 
 
 class Graders:
@@ -167,3 +189,16 @@ class Graders:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+async def play_episode(url: str, reset: dict[str, Any], actions: Sequence[dict[str, Any]]) -> Transcript:
+    """Play actions in a new session until none are left or the episode ends."""
+    transcript = Transcript()
+    async with GenericEnvClient(base_url=url) as client:
+        transcript.add(await client.reset(**reset))
+        for action in actions:
+            if transcript.done:
+                break
+            transcript.add(await client.step(action))
+        transcript.state = await client.state()
+    return transcript

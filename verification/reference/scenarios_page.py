@@ -16,8 +16,7 @@ from companyos_gateway.scenarios.shift_features import DESCRIPTIONS, QUEUE_TAG
 from companyos_gateway.scenarios.shifts import MAX_STEPS, STEP_SHARE
 from companyos_gateway.tasks import COPIES, TaskSet
 from companyos_gateway.world.base_company import OFFICES, find_base_company
-from verification.reference.markdown import as_words, bullet, document, paragraph, table
-from verification.reference.texts import PROSE, read_texts
+from verification.reference.markdown import PROSE, as_words, bullet, document, paragraph, read_texts, table
 
 _FOLDER_LINK = "../gateway/src/companyos_gateway/scenarios"
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from companyos.contract import ToolSpec
-from verification.reference.markdown import bullet, document, paragraph, table
-from verification.reference.texts import PROSE
+from verification.reference.markdown import PROSE, bullet, document, paragraph, table
 
 _TITLES = {"ticketdesk": "TicketDesk", "datahub": "DataHub", "approvalflow": "ApprovalFlow"}
 _ITSELF = "Environment"

@@ -118,7 +118,7 @@ class Machine:
     def _wall(self, real: Callable[[], float]) -> Callable[[], float]:
         def wall() -> float:
             current = self.scheduler.current
-            return real() if current is None else EPOCH_S + self.scheduler.now + self.wall_jump_s + current.wall_offset
+            return real() if current is None else EPOCH_S + self.scheduler.now + self.wall_jump_s
 
         return wall
 

@@ -144,7 +144,6 @@ class Process:
         self.pause_countdown: int | None = None
         """Number of preemption points until the process is paused for the driver; None for no limit."""
 
-        self.wall_offset = 0.0
         self.on_death: list[Callable[[], None]] = []
         self._scheduler = scheduler
         self._clock = clock
@@ -260,7 +259,6 @@ class Scheduler:
         self.rng = random.Random(f"scheduler {seed}")
         self.random = self.rng.random
         self.now = 0.0
-        self.wall_offset = 0.0
         self.processes: list[Process] = []
         self.current: Process | None = None
         self.expired_process: Process | None = None

@@ -17,8 +17,8 @@ from companyos_gateway.scenarios import catalogue
 from tests.gateway.notes import NoteKeeping
 from tests.scenarios.engine import open_engine
 from verification.reference.__main__ import pages
+from verification.reference.markdown import read_texts
 from verification.reference.scenarios_page import GROUPS, scenarios_page
-from verification.reference.texts import read_texts
 from verification.reference.tools_page import tools_page
 
 ROOT = Path(__file__).parents[3]

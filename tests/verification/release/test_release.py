@@ -17,9 +17,9 @@ import pytest
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.tasks import TaskSet
 from tests.architecture.sources import ROOT
+from verification.release.__main__ import results_page
 from verification.release.environments import CleanEnvironment, CommandError, find_pythons
 from verification.release.gateway import fetch_page
-from verification.release.page import results_page
 from verification.release.trial import Size, Step, Trial
 from verification.release.versions import check_versions
 from verification.release.wheels import SERVER_ONLY, build_release

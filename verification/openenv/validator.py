@@ -1,9 +1,11 @@
-"""Runs OpenEnv's validator at its three levels and converts its reports to lines."""
+"""Runs OpenEnv's validator at its three levels. Each check is a line with its outcome and measurement."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from openenv.cli._validation import validate_running_environment
@@ -11,10 +13,36 @@ from openenv.validation import Level, run_validation
 from openenv.validation.report import CheckResult
 from openenv.validation.types import CheckStatus
 
-from verification.openenv.check_results import CheckLine, CheckOutcome
-
 NOT_IMPLEMENTED = "grader not implemented in this build"
 URL_TIMEOUT_S = 15.0
+
+
+class CheckOutcome(StrEnum):
+    """The outcome of a check; a check that could not run counts as not passed."""
+
+    PASS = "PASS"  # noqa: S105  # no password
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+
+
+@dataclass(frozen=True)
+class CheckLine:
+    """One check of one part."""
+
+    part: str
+    check: str
+    outcome: CheckOutcome
+    details: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.outcome}  {self.part:<18} {self.check:<36} {self.details}".rstrip()
+
+
+def check_line(part: str, check: str, *, holds: bool, details: str) -> CheckLine:
+    """Return the line of a check that was run."""
+    return CheckLine(part, check, CheckOutcome.PASS if holds else CheckOutcome.FAIL, details)
+
+
 _OUTCOMES = {CheckStatus.PASS: CheckOutcome.PASS, CheckStatus.SKIP: CheckOutcome.SKIP}
 
 
