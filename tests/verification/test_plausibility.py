@@ -15,7 +15,6 @@ from companyos_gateway.chaos import levels
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.api import Instance
 from verification.plausibility import RULES, Facts, find_implausible
-from verification.plausibility.__main__ import main
 
 Documents = dict[str, dict[str, Any]]
 Row = dict[str, Any]
@@ -426,11 +425,6 @@ def test_a_departed_assignee_is_plausible_under_that_kind_of_chaos() -> None:
 def test_every_scenario_is_plausible(scenario: str, level: int) -> None:
     found = [str(one) for seed in (1, 2) for one in find_implausible(catalogue()[scenario].plan(seed, level))]
     assert found == []
-
-
-def test_the_command_prints_the_instances_and_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seeds", "1", "--scenario", "bug_escalation", "--levels", "0,1"]) == 0
-    assert "2 instances, 0 findings" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

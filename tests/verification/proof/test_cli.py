@@ -11,7 +11,8 @@ import pytest
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from tests.architecture.sources import ROOT
-from verification.proof import cli, execution, worklog
+from verification.proof import __main__ as cli
+from verification.proof import execution, worklog
 from verification.proof.rows import ROWS, Job, Row, Scope, Tally
 from verification.proof.rows.base import JOB_FAILED
 from verification.proof.sizes import FULL, SIZES, SMOKE

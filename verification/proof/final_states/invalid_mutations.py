@@ -16,13 +16,13 @@ from verification.proof.final_states.mutations import (
     NamedMutations,
     OracleRun,
     near_values,
+    required_causes,
 )
 from verification.proof.final_states.request_mutations import (
     delegation_mutations,
     existing_request_mutations,
     request_mutations,
 )
-from verification.proof.final_states.required_writes import required_causes
 from verification.proof.final_states.row_mutations import record_mutations, ticket_mutations, unrelated_row_mutations
 
 

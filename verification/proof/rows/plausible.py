@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
@@ -36,3 +36,7 @@ class Plausible(Row):
         scenario = catalogue()[job.scenario]
         faults = [str(finding) for seed in seeds for finding in find_implausible(scenario.plan(seed, job.level))]
         return [Tally(promise=PLAUSIBLE, n=len(seeds), scenario=job.scenario, faults=tuple(faults))]
+
+    def details(self, tallies: Sequence[Tally]) -> list[str]:
+        """Return all findings."""
+        return [f"- {fault}" for tally in tallies for fault in tally.faults]

@@ -15,7 +15,7 @@ from companyos_shared.streams import Stream
 from verification.proof.bounds import MIN_FAIR, MIN_SUCCESS, STEP_SHARE
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.final_state import FinalState
-from verification.proof.final_states.required_writes import is_between_states, required_causes
+from verification.proof.final_states.mutations import is_between_states, required_causes
 from verification.proof.players.oracles import (
     FAIR,
     MUTATION_LEVEL,
