@@ -141,8 +141,10 @@ learn: $(TRAIN_STAMP) ## Train a tiny model on the CPU with three seeds and writ
 shifts: $(STAMP) ## Play scripted policies in shifts and write results/shifts.md (ARGS="--help")
 	@$(BIN)/python -m verification.benchmarks.shifts $(ARGS)
 
-baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md (ARGS="--help")
-	@$(BIN)/python -m verification.benchmarks.baselines $(ARGS)
+baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md and .png
+	@$(BIN)/companyos eval $(addprefix --policy ,noop random worker1 worker2 worker3 oracle) --split test -n 200 --trials 2 \
+		--out runs/baselines --resume --plot results/baselines.png
+	@$(BIN)/companyos report runs/baselines --out results/baselines.md
 
 leaderboard: $(STAMP) ## Write results/leaderboard.html and .md from the submissions in results/leaderboard
 	@$(BIN)/companyos leaderboard results/leaderboard --out results/leaderboard.html --out results/leaderboard.md

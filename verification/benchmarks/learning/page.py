@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from companyos.integrations.trl.curves import draw_curves
-from verification.benchmarks.learning.stages import STAGES
 from verification.benchmarks.learning.training_run import (
     CHAOS,
     HELD_OUT,
     SCENARIO,
     SEEDS,
     SHOWN,
+    STAGES,
     TRAINED,
     mean_interval,
 )

@@ -28,6 +28,9 @@ SEEDS = (44, 55, 66)
 HELD_OUT = range(4_000, 4_100)
 SHOWN = range(1_000, 1_300)
 TRAINED = range(2_000, 2_400)
+STAGES = {"untrained": "untrained", "before": "after the warm start", "after": "after GRPO"}
+"""The stages at which a model is measured: their keys in the figures and their titles."""
+
 RESULT, REQUEST_FILE = "result.json", "asked.json"
 
 
