@@ -18,8 +18,10 @@ from verification.clients.environments import (
     NotRunError,
     ScriptFailedError,
     environment_python,
+    reason_of,
     run_script,
 )
+from verification.uv import UvError, uv
 
 DEADLINE_S = 900.0
 _SEEDS_EACH = 100_000
@@ -47,6 +49,9 @@ PEERS: tuple[Peer, ...] = (
     Peer("Meta ARE (Gaia2)", "are", "run_are.py"),
     Peer("CompanyOS, repeated", WORKSPACE, "run_companyos.py"),
 )
+
+UNPUBLISHED = {"OpenEnv calendar": "openenv-calendar-env", "OpenEnv agent_world_model": "agent-world-model-env"}
+"""Environments without a script, because no package index contained their packages at the time of writing."""
 
 
 class Operation(BaseModel):
@@ -96,6 +101,9 @@ def main() -> None:
             if peer is COMPANYOS:
                 base = {operation.kind: operation.p50_ms for operation in report.operations}
             print("\n".join(report_lines(f"{peer.name}, load {load:.1f}", report, base)), flush=True)
+    for name, package in UNPUBLISHED.items():
+        if options.only.lower() in name.lower():
+            print(f"{name}: not run: {_why_unmeasured(package)}")
     raise SystemExit(int(failed or not base))
 
 
@@ -107,6 +115,14 @@ def report_lines(name: str, report: PeerReport, base: dict[str, float]) -> list[
         figures = (operation.count, f"{operation.p50_ms:,.2f}", ratio)
         lines.append(_LINE.format(operation.kind, *figures, operation.detail))
     return lines
+
+
+def _why_unmeasured(package: str) -> str:
+    try:
+        uv("pip", "compile", "-", stdin=package)
+    except UvError as error:
+        return reason_of(str(error))
+    return f"{package} can be installed now, but has no script in {Path(__file__).parent.name}"
 
 
 def _measure(peer: Peer, url: str, first_seed: int) -> PeerReport:
