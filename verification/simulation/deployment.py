@@ -25,6 +25,7 @@ from companyos_gateway.engine.tokens import EpisodeTokens
 from companyos_gateway.engine.toolbox import Toolbox
 from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.framework.authentication import ReplayProtection
+from companyos_shared.framework.database import Database
 from companyos_shared.framework.episodes import Episodes
 from verification.simulation.machine import Machine
 from verification.simulation.network import Listener, Network
@@ -56,6 +57,8 @@ class Apps:
     def prepare(self) -> None:
         """Create the shared parts outside any history."""
         toolbox()
+        for service in SERVICE_DEFINITIONS.values():
+            Database(service.metadata)._blank()  # kept for the process
 
     def take(self, name: str) -> FastAPI:
         """Take an app from the pool, or create one."""

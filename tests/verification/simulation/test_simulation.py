@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import httpx
@@ -11,7 +13,6 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from verification.defects import SIMULATION_DEFECTS
-from verification.simulation.driver import HistoryResult
 from verification.simulation.history import play
 from verification.simulation.network import Listener, Network
 from verification.simulation.scheduler import Scheduler
@@ -40,8 +41,11 @@ def test_no_history_loses_duplicates_tears_or_resurrects_data() -> None:
     assert [(result.seed, result.violation) for result in found if result.violation] == []
 
 
-def test_a_seed_is_reproducible() -> None:
-    assert _trace(play(7)) == _trace(play(7))
+@pytest.mark.integration
+def test_a_seed_is_reproducible_in_a_new_process() -> None:
+    command = [sys.executable, "-m", "verification.simulation", "--seed", "7"]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout
 
 
 @pytest.mark.parametrize("defect", DEFECTS_FOUND_AT_ONCE)
@@ -66,7 +70,3 @@ def test_a_request_in_flight_fails_when_its_service_is_killed() -> None:
     assert scheduler.run(lambda: request.is_over, seconds=1.0)
     assert isinstance(request.error(), httpx.ReadError)
     scheduler.end()
-
-
-def _trace(result: HistoryResult) -> tuple[str, list[str]]:
-    return result.digest, result.lines
