@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import cast
@@ -109,6 +111,23 @@ def test_every_explanation_matches_exactly_one_mutant() -> None:
 async def _task(folder: Path, scenario: str = "handbook_update", seed: int = 26, most: int = 40) -> CorpusTask:
     async with open_engine(folder) as engine:
         return await task_of(engine, scenario, seed, most=most)
+
+
+PRINT_VERDICTS = f"""
+import asyncio, pathlib, sys
+from {__name__} import _task
+print([case.summary for case in asyncio.run(_task(pathlib.Path(sys.argv[1]))).cases])
+"""
+
+
+@pytest.mark.integration
+def test_a_task_has_the_same_cases_in_every_process(tmp_path: Path) -> None:
+    found = set()
+    for hash_seed in ("0", "19"):
+        command = [sys.executable, "-c", PRINT_VERDICTS, str(tmp_path / hash_seed)]
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        found.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(found) == 1
 
 
 def test_stored_final_states_distinguish_a_mutant_from_the_original_rubric(tmp_path: Path) -> None:

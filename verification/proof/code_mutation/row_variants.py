@@ -113,7 +113,7 @@ def _reassigned(oracle_run: OracleRun) -> Iterator[Mutation]:
     for service, tables in oracle_run.kept.stored["initial"].items():
         for table, planted in tables.items():
             for key in [item for item in sorted(planted) if item not in touched][:1]:
-                for column in own.keys() & planted[key].keys():
+                for column in sorted(own.keys() & planted[key].keys()):
                     yield from (set_columns(service, table, key, **{column: other}) for other in own[column][:2])
 
 

@@ -136,8 +136,9 @@ def declaration_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     right = oracle_run.kept.finish
     answers = None if right is None else right.answers
     code, reference = (None, None) if right is None else (right.reason_code, right.reason_ref)
+    reasons = dict.fromkeys([(None, None), (code, reference), ("duplicate", reference), (code, "POL-999")])
     for outcome in ("done", "refused", "impossible"):
-        for reason in {(None, None), (code, reference), ("duplicate", reference), (code, "POL-999")}:
+        for reason in reasons:
             for given_answers in (None, {}, answers, {"beside": 1}):
                 yield _declared(outcome, reason, given_answers)
     if right is not None and answers:
