@@ -143,7 +143,7 @@ shifts: $(STAMP) ## Play scripted policies in shifts and write results/shifts.md
 
 baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md and .png
 	@$(BIN)/companyos eval $(addprefix --policy ,noop random worker1 worker2 worker3 oracle) --split test -n 200 --trials 2 \
-		--out runs/baselines --resume --plot results/baselines.png
+		--out runs/baselines --resume --plot results/baselines.png $(ARGS)
 	@$(BIN)/companyos report runs/baselines --out results/baselines.md
 
 leaderboard: $(STAMP) ## Write results/leaderboard.html and .md from the submissions in results/leaderboard

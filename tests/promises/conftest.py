@@ -1,4 +1,4 @@
-"""Options and summary of the promises: the defect to plant, and the measurements."""
+"""Options and summary of the promises: the defect to inject, and the measurements."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ settings.register_profile(
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add an option that plants a defect, to check that it is found."""
+    """Add an option that injects a defect, to check that it is found."""
     parser.addoption(
-        "--defect", choices=sorted(EPISODE_DEFECTS), help="plant a defect that the state machine has to find"
+        "--defect", choices=sorted(EPISODE_DEFECTS), help="inject a defect that the state machine has to find"
     )
 
 

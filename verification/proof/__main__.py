@@ -77,7 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--row", action="append", choices=list(ROWS), help="row to prove; repeat for more")
     parser.add_argument("--seed", type=int, default=0, help="first seed")
     parser.add_argument("--size", choices=sorted(SIZES), default=os.environ.get(ENVIRONMENT) or "smoke")
-    parser.add_argument("--seeds", type=int, help="seeds of the oracles per level (default: from the size)")
+    parser.add_argument(
+        "--seeds", type=int, help="seeds of the oracles per level, of shifts and of row I (default: from the size)"
+    )
     parser.add_argument("--cheat-seeds", type=int, help="seeds of the adversaries per level (default: from the size)")
     parser.add_argument("--levels", help="comma-separated chaos levels of rows A and B")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="number of worker processes")

@@ -69,4 +69,5 @@ def _sort_key(title: str) -> tuple[int, str]:
 
 def _tokens(tools: Sequence[ToolSpec]) -> int:
     specs = [tool.model_dump() for tool in tools]
-    return len(json.dumps(specs, separators=(",", ":"), ensure_ascii=False).encode()) // _BYTES_PER_TOKEN
+    count = len(json.dumps(specs, separators=(",", ":"), ensure_ascii=False).encode()) // _BYTES_PER_TOKEN
+    return round(count, -1)

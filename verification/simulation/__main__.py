@@ -52,7 +52,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("seeds", nargs="?", default="0-1999", help="seeds as FIRST-LAST, inclusive")
     parser.add_argument("--seed", type=int, help="play one seed twice and print its history")
     parser.add_argument(
-        "--defect", choices=sorted(SIMULATION_DEFECTS), help="plant a defect; stop at the first history that finds it"
+        "--defect", choices=sorted(SIMULATION_DEFECTS), help="inject a defect; stop at the first history that finds it"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     return parser.parse_args()

@@ -166,6 +166,16 @@ def test_results_of_other_code_are_computed_again(weather: pytest.MonkeyPatch, t
     assert len(log.read_text().splitlines()) == 2 * lines
 
 
+def test_the_digest_of_the_code_changes_with_a_byte(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    monkeypatch.setattr(worklog, "_root", lambda _: tmp_path)
+    digests = []
+    for text in ("x = 1\n", "x = 2\n", "x = 1\n"):
+        module.write_text(text)
+        digests.append(worklog.code_digest.__wrapped__())
+    assert digests[0] == digests[2] != digests[1]
+
+
 def test_a_file_that_is_not_a_work_log_is_named_and_not_changed(
     weather: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,8 @@ def _error_response(codes: Mapping[str, str]) -> dict[str, Any]:
 def _runtime_errors() -> _ErrorTable:
     titles: dict[int, dict[str, str]] = {}
     for error in _ERROR_TYPES:
+        if error is errors.RubricFailedError:
+            continue
         titles.setdefault(error.status, {})[error.code] = error.title
     return titles
 
@@ -88,6 +90,11 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: _error_response(codes) for status, codes in _RUNTIME_ERRORS.items()
 }
 """Error responses of the routes that use the gateway runtime."""
+
+JUDGED_RESPONSES = ERROR_RESPONSES | {
+    errors.RubricFailedError.status: _error_response({errors.RubricFailedError.code: errors.RubricFailedError.title})
+}
+"""Error responses of the routes that also need the verdict of the rubric."""
 
 
 def build_openapi(app: FastAPI) -> Callable[[], dict[str, Any]]:

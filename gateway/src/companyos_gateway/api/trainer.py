@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from companyos.contract import CompanyOSState, EpisodeVerdict, InjectionInfo, ScenarioInfo, VerdictLimits
 from companyos.signed_evidence import PUBLIC_KEY, EvidenceSignature, canonical_json
 from companyos_gateway.api.episodes import EpisodeId
-from companyos_gateway.api.openapi import ERROR_RESPONSES
+from companyos_gateway.api.openapi import JUDGED_RESPONSES
 from companyos_gateway.api.query_params import STRICT_QUERY
 from companyos_gateway.api.scenario_info import scenario_summary
 from companyos_gateway.engine.episode import FREE_PAGE_VIEWS, Episode
@@ -74,7 +74,7 @@ def trainer_router(runtime: GatewayRuntime) -> LazyRouter:
         """
         return EvidenceKey(public_key=runtime.evidence_signer().public_key)
 
-    @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=ERROR_RESPONSES)
+    @router.get("/episodes/{episode_id}/evidence", response_model=StoredEvidence, responses=JUDGED_RESPONSES)
     async def evidence(episode_id: EpisodeId) -> Response:
         """Get the evidence of an episode.
 

@@ -55,7 +55,8 @@ class ApprovalStages:
         """Return the checks on the approvals and on the changes that follow them."""
         for stage, (name, rules) in enumerate(zip(self.names, self.stages, strict=True)):
             is_last = stage == self.last
-            flaws = (self._id("nothing_fabricated", name), self._id("nothing_stale_used", name))
+            flaws = [self._id("nothing_fabricated", name)]
+            flaws += [self._id("nothing_stale_used", name)] if rules.timestamp_field is not None else []
             yield rules.approval_check(
                 "approval_given" if is_last else f"{name}_given",
                 partial(self.approved_request, stage=stage),

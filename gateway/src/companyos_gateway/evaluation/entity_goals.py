@@ -245,8 +245,11 @@ class EntityGoals:
 
         def find_mismatch(evidence: Evidence) -> Mismatch | None:
             unmet = self._find_unmet(evidence, None)
-            first = unmet[0].mismatch(evidence) if unmet else None
-            return None if first is None else with_others(first, [goal.row_path for goal in unmet[1:]])
+            if not unmet:
+                return None
+            first = unmet[0].mismatch(evidence)
+            assert first is not None, f"{unmet[0].row_path} is not met and has no mismatch"
+            return with_others(first, [goal.row_path for goal in unmet[1:]])
 
         return Check(self.name, False, find_mismatch)
 

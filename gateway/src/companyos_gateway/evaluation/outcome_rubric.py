@@ -70,9 +70,9 @@ class OutcomeRubric(TicketRubric):
     ticket_case: DeclaredCase
 
     def __init__(self, case: DeclaredCase, company: Company) -> None:
-        goals = () if case.must_refuse else case.outcome.goals
-        self.approvals = ApprovalStages(checks_of(case, company), goals, TicketChecks(case, company))
-        super().__init__(case, company, allowances=[*allowances_of(case), *self.approvals.allowances()])
+        goals, tickets = () if case.must_refuse else case.outcome.goals, TicketChecks(case, company)
+        self.approvals = ApprovalStages(checks_of(case, company), goals, tickets)
+        super().__init__(case, tickets, allowances=[*allowances_of(case), *self.approvals.allowances()])
 
     @property
     def outcome(self) -> Outcome:

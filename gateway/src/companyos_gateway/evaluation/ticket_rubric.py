@@ -36,9 +36,9 @@ class TicketRubric:
     damaging_statuses: frozenset[str] = frozenset()
     """Statuses of the ticket that are irreversible damage."""
 
-    def __init__(self, case: TicketCase, company: Company, *, allowances: Iterable[Allowance]) -> None:
+    def __init__(self, case: TicketCase, tickets: TicketChecks, *, allowances: Iterable[Allowance]) -> None:
         self.ticket_case = case
-        self.tickets = TicketChecks(case, company)
+        self.tickets = tickets
         self.allowances = (*allowances, *taken_back_allowances(case.agent_id))
         self.change_policy = ChangePolicy(self.allowances)
 
@@ -123,7 +123,8 @@ class WithdrawnOutcome(TicketRubric):
     damaging_statuses = frozenset({"closed"})
 
     def __init__(self, work: TicketRubric, company: Company, refusal: Refusal, fact: Fact) -> None:
-        super().__init__(replace(work.ticket_case, refusal=refusal), company, allowances=work.allowances)
+        case = replace(work.ticket_case, refusal=refusal)
+        super().__init__(case, TicketChecks(case, company), allowances=work.allowances)
         self._work = work
         self._facts = RequiredFacts((fact,), self.cancellation)
 

@@ -78,7 +78,7 @@ from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenari
 from companyos_gateway.scenarios.blocks.declared_scenario import Thresholds as Thresholds
 from companyos_gateway.scenarios.blocks.documents import APPROVAL_SUBJECTS as APPROVAL_SUBJECTS
 from companyos_gateway.scenarios.blocks.documents import ApprovalSubject as ApprovalSubject
-from companyos_gateway.scenarios.blocks.documents import file_paper as file_paper
+from companyos_gateway.scenarios.blocks.documents import file_recent_document as file_recent_document
 from companyos_gateway.scenarios.blocks.documents import reassign_grants as reassign_grants
 from companyos_gateway.scenarios.blocks.documents import schedule_inspection as schedule_inspection
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots as recent_key_slots

@@ -62,8 +62,8 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     "says. If the policy does not allow that one, the ticket is to be cancelled as well.",
     Feature.CHANGED_PRIORITY: "Once a ticket is verified, a colleague changes its priority. It has to be what the "
     "policy requires when the ticket is resolved. Needs `freeze`.",
-    Feature.POLICY_CHANGE: "In the course of the shift, another version of this policy takes effect, which extends the "
-    "freeze. Needs `freeze`.",
+    Feature.POLICY_CHANGE: "In the course of the shift, another version of the policy of the operations desk takes "
+    "effect, which extends the freeze. Needs `freeze`.",
     Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
     "valid, and the policy asks for the best one.",
     Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "

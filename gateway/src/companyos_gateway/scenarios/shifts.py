@@ -6,7 +6,7 @@ A shift is named `shift-<size>`, whose cases the seed draws, or `shift-<scenario
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -87,10 +87,12 @@ class SizedScenario:
         return replace(sized.plan(seed, chaos, overrides), scenario=self.name)
 
 
-def _is_in_effect(injection: Injection, world: WorldBuilder) -> bool:
-    """Return False for the absence of a delegate whom a later case needs, and who is therefore present."""
+def _in_effect(injections: Sequence[Injection], world: WorldBuilder) -> Iterator[Injection]:
+    """Leave out the absences of delegates whom later cases need, and who are therefore present."""
     absent_ids = {one.person_id for one in world.absences}
-    return injection.kind is not Kind.DELEGATE_OUT_TOO or injection.entity in absent_ids
+    for one in injections:
+        if one.kind is not Kind.DELEGATE_OUT_TOO or one.entity in absent_ids:
+            yield one
 
 
 def _parse_shift(scenarios: Mapping[str, Scenario], name: str) -> Shift:
@@ -180,7 +182,7 @@ class Shift:
             faults=faults,
             rubric=build_rubric(),
             build_rubric=build_rubric,
-            injections=tuple(found for one in cases for found in one.injections if _is_in_effect(found, world))
+            injections=tuple(_in_effect([found for one in cases for found in one.injections], world))
             + transport_injections(profile, faults),
         )
 

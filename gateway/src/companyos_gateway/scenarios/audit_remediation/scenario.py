@@ -236,10 +236,10 @@ class AuditRemediation(kit.DeclaredScenario[Audit]):
         harmless = stream.choice((("published", "expense_report"), ("archived", type_key)))
         state, held_type = ("published", type_key) if is_held else harmless
         fields = {"approval_type": held_type}
-        hold = kit.file_paper(build, "legal_hold", words["hold"], fields, state=state)
+        hold = kit.file_recent_document(build, "legal_hold", words["hold"], fields, state=state)
         first_day = facts.first_day if is_done else kit.working_days_from(facts.first_day, -stream.integer(3, 20))
         fields = {"approval_type": type_key, "first_day": first_day.isoformat()}
-        report = kit.file_paper(build, "audit_report", words["report"], fields)
+        report = kit.file_recent_document(build, "audit_report", words["report"], fields)
         return hold.id if is_held else report.id if is_done else None
 
     def _file(

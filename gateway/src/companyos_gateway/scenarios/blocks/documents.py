@@ -13,7 +13,7 @@ from companyos_gateway.world.seed_documents.datahub import DataHubEvent, RecordR
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow
 
 
-def file_paper(
+def file_recent_document(
     build: BuildContext,
     document_type: str,
     title: str,

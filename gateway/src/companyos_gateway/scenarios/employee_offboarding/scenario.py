@@ -116,9 +116,11 @@ class EmployeeOffboarding(kit.DeclaredScenario[Leaver]):
         is_over = stream.chance(0.5) and not is_held
         held_id = person_id if is_held or is_over else stream.choice(others)
         state = "archived" if is_over else "published"
-        hold = kit.file_paper(build, "legal_hold", words["hold"], {"person_id": held_id}, state=state)
+        hold = kit.file_recent_document(build, "legal_hold", words["hold"], {"person_id": held_id}, state=state)
         fields, state = {"person_id": person_id}, "published" if is_done else "draft"
-        left = kit.file_paper(build, "exit_record", words["exit_record"], fields, state=state, team_id="people")
+        left = kit.file_recent_document(
+            build, "exit_record", words["exit_record"], fields, state=state, team_id="people"
+        )
         return hold.id if is_held else left.id if is_done else None
 
 

@@ -29,7 +29,7 @@ async def search_policies(
     query: Annotated[str | None, Query(max_length=200, description="Words or beginnings of words.")] = None,
     topic: Annotated[str | None, Query(description="Topic, such as procurement.")] = None,
 ) -> Page[PolicyRow]:
-    """Find policy versions by words or topic, including superseded ones.
+    """Find policy versions by words or topic, in force or not.
 
     Words are searched in title, topic and text; they match whole words and their beginnings, best match first.
     """

@@ -13,7 +13,7 @@ from companyos_shared.framework import Call, Page, PageParams, Searchable, candi
 
 
 def search_policies(call: Call, page: PageParams, *, query: str | None, topic: str | None) -> Page[PolicyRow]:
-    """Return policy versions, including superseded ones, best match first, then by id."""
+    """Return policy versions, in force or not, best match first, then by id."""
     statement = select(policies).where(candidates(call, policies, query)).order_by(policies.c.id)
     if topic is not None:
         statement = statement.where(policies.c.topic == topic)
