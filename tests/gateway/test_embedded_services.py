@@ -261,7 +261,7 @@ async def test_stopped_children_of_a_dead_gateway_are_killed_before_new_ones_sta
             os.kill(child.pid, signal.SIGSTOP)
     finally:
         old_parent.kill()
-        await old_parent.wait()
+    await _until(lambda: not _is_running(old_parent.pid))  # `wait` also waits for the pipe, which the children hold
     async with EmbeddedServices(folder, data) as services, reached(services):
         assert not [child for child in children.values() if child is None or _is_running(child.pid)]
         assert not [name for name, child in children.items() if holder_of(data / name) == child]
