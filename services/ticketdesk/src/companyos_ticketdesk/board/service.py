@@ -20,8 +20,8 @@ from companyos_ticketdesk.board.model import TicketFilter, select_tickets
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
 from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView
-from companyos_ticketdesk.links.model import list_blockers
-from companyos_ticketdesk.links.service import list_linked
+from companyos_ticketdesk.links.model import list_links, unsettled_blockers
+from companyos_ticketdesk.links.service import view_links
 from companyos_ticketdesk.tables import tickets
 from companyos_ticketdesk.tickets.service import load_ticket, view_ticket
 from companyos_ticketdesk.workflow.rules import allowed_moves
@@ -42,12 +42,12 @@ def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
 def show_ticket(call: Call, key: str) -> TicketDetail:
     """Return a ticket with its checklist, links and allowed transitions."""
     ticket = load_ticket(call, key)
-    own = view_ticket(ticket, call.now)
+    own, links = view_ticket(ticket, call.now), list_links(call.db, key)
     return TicketDetail(
         **vars(own),
         checklist=[ChecklistItemView.model_validate(item) for item in list_items(call.db, key)],
-        links=list_linked(call, key),
-        allowed_transitions=allowed_moves(ticket, blockers=list_blockers(call.db, key)),
+        links=view_links(key, links),
+        allowed_transitions=allowed_moves(ticket, blockers=unsettled_blockers(key, links)),
     )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, or_, select
+from sqlalchemy import Connection, bindparam, case, or_, select
 
 from companyos_shared.choices import Choice
 from companyos_shared.framework import FixedSelect, number_order
 from companyos_ticketdesk.tables import links, tickets
-from companyos_ticketdesk.tickets.model import SETTLED
+from companyos_ticketdesk.tickets.model import SETTLED, Status
 
 
 class LinkKind(Choice):
@@ -64,19 +64,12 @@ class Link:
         return Relation(self.kind.value) if key == self.from_key else _FROM_THE_OTHER_END[self.kind]
 
 
-_TOUCHING = FixedSelect(
-    select(links)
+_OTHER_KEY = case((links.c.from_key == bindparam("key"), links.c.to_key), else_=links.c.from_key)
+_OF_TICKET = FixedSelect(
+    select(links, tickets.c.status)
+    .join(tickets, tickets.c.key == _OTHER_KEY)
     .where(or_(links.c.from_key == bindparam("key"), links.c.to_key == bindparam("key")))
     .order_by(links.c.created_at, *number_order(links.c.id))
-)
-
-_BLOCKERS = FixedSelect(
-    select(tickets.c.key)
-    .join(links, links.c.from_key == tickets.c.key)
-    .where(links.c.to_key == bindparam("key"), links.c.kind == LinkKind.BLOCKS)
-    .where(or_(tickets.c.status.is_(None), and_(*(tickets.c.status != status for status in sorted(SETTLED)))))
-    .distinct()
-    .order_by(tickets.c.key)
 )
 
 
@@ -91,9 +84,11 @@ def find_link(db: Connection, link_id: str) -> Link | None:
     return None if row is None else link_of(row._asdict())
 
 
-def list_links(db: Connection, key: str) -> list[Link]:
-    """Return the links of a ticket, oldest first."""
-    return [link_of(row) for row in _TOUCHING.rows(db, key=key)]
+def list_links(db: Connection, key: str) -> list[tuple[Link, Status | None]]:
+    """Return the links of a ticket, oldest first, each with the status of the other ticket."""
+    rows = _OF_TICKET.rows(db, key=key)
+    statuses = [row.pop("status") for row in rows]
+    return [(link_of(row), status and Status(status)) for row, status in zip(rows, statuses, strict=True)]
 
 
 def list_blocks(db: Connection) -> list[Link]:
@@ -106,4 +101,15 @@ def list_blocks(db: Connection) -> list[Link]:
 
 def list_blockers(db: Connection, key: str) -> list[str]:
     """Return the keys of the unsettled tickets that block this one."""
-    return [row["key"] for row in _BLOCKERS.rows(db, key=key)]
+    return unsettled_blockers(key, list_links(db, key))
+
+
+def unsettled_blockers(key: str, links: Iterable[tuple[Link, Status | None]]) -> list[str]:
+    """Return the keys of the unsettled tickets that block a ticket, from its links."""
+    return sorted(
+        {
+            link.from_key
+            for link, status in links
+            if link.kind is LinkKind.BLOCKS and link.to_key == key and status not in SETTLED
+        }
+    )

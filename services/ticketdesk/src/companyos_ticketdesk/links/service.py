@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, delete, insert, select
+from collections.abc import Iterable
+
+from sqlalchemy import delete, insert
 
 from companyos_shared.framework import Call
 from companyos_ticketdesk.links.model import Link, find_link, list_blocks, list_links
 from companyos_ticketdesk.links.rules import check_justification, check_may_link, check_touches
 from companyos_ticketdesk.links.schemas import LinkedTicket, LinkRemoval, NewLink, RemovedLinkView
-from companyos_ticketdesk.tables import links, removed_links, tickets
+from companyos_ticketdesk.tables import links, removed_links
 from companyos_ticketdesk.tickets.model import Status
 from companyos_ticketdesk.tickets.rules import check_is_triaged
 from companyos_ticketdesk.tickets.service import load_live_ticket, load_ticket
-
-_STATUSES = (
-    select(tickets.c.key, tickets.c.status)
-    .where(tickets.c.key.in_(bindparam("keys", expanding=True)))
-    .order_by(tickets.c.key)
-)
 
 
 def link_tickets(call: Call, key: str, body: NewLink, *, if_match: int | None) -> Link:
     """Link a live ticket to another triaged ticket."""
     load_live_ticket(call, key, if_match)
     check_is_triaged(load_ticket(call, body.to_key))
-    present = list_links(call.db, key)
+    present = [link for link, _ in list_links(call.db, key)]
     check_may_link(body.kind, key, body.to_key, present=present, blocks=list_blocks(call.db))
     link = Link(
         id=f"link-{call.next_number('links')}",
@@ -59,16 +55,11 @@ def unlink_tickets(
     return removed
 
 
-def list_linked(call: Call, key: str) -> list[LinkedTicket]:
-    """Return the links of a ticket with the status of each other ticket."""
-    found = list_links(call.db, key)
-    if not found:
-        return []
-    others = [link.other(key) for link in found]
-    statuses: dict[str, Status | None] = {row.key: row.status for row in call.db.execute(_STATUSES, {"keys": others})}
+def view_links(key: str, found: Iterable[tuple[Link, Status | None]]) -> list[LinkedTicket]:
+    """Return the response schemas of a ticket's links, each with the status of the other ticket."""
     return [
-        LinkedTicket(id=link.id, relation=link.relation(key), key=other, status=statuses[other])
-        for link, other in zip(found, others, strict=True)
+        LinkedTicket(id=link.id, relation=link.relation(key), key=link.other(key), status=status)
+        for link, status in found
     ]
 
 
