@@ -169,7 +169,7 @@ async def test_a_step_in_flight_during_a_reset_leaves_no_database_of_its_epoch(
         await socket.reset(episode_id="mine")
         previous = engine.store.get("mine")
         await socket.reset(episode_id="mine")
-        intent = StepIntent.model_construct(step=1, tool="notes_write_note", arguments={"text": "late"})
+        intent = StepIntent(step=1, tool="notes_write_note", arguments={"text": "late"})
         with pytest.raises(EpisodeClosedError):
             await engine.run_step(previous, intent)
         await gateway.http.delete("/v1/episodes/mine")

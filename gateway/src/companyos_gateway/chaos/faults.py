@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from math import ceil
 
 from companyos_gateway.chaos.kinds import Group, Kind
@@ -21,6 +22,7 @@ STALE_MINUTES = (3, 9)
 FORCED_OUTAGE_MINUTES = 30
 """Maximum length of an outage if only overrides request outages."""
 
+_CACHED_WINDOWS = 4096
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
 _OUTAGES = {
@@ -105,12 +107,11 @@ class FaultPlan:
             return None
         period = max(2 * longest, round((MIN_OUTAGE_MINUTES + longest) / 2 / share))
         index = (at - _EPOCH) // _MINUTE // period
-        stream = Stream(*self.name, "outage", service, index)
-        length = stream.integer(MIN_OUTAGE_MINUTES, longest)
-        starts_at = _EPOCH + _MINUTE * (index * period + stream.integer(0, period - longest - length))
-        ends_at = starts_at + _MINUTE * length
-        kind = _draw_kind(_OUTAGES, rates, stream.fraction() * share)
-        return Outage(kind, starts_at, ends_at) if kind is not None and starts_at <= at < ends_at else None
+        starts_at, ends_at, fraction = _draw_window(self.name, service, index, period, longest)
+        if not starts_at <= at < ends_at:
+            return None
+        kind = _draw_kind(_OUTAGES, rates, fraction * share)
+        return Outage(kind, starts_at, ends_at) if kind is not None else None
 
     def slow_minutes(
         self, service: str, operation: str, target: str, nth: int, *, began_at: datetime, is_read: bool
@@ -147,6 +148,17 @@ class FaultPlan:
         stream = Stream(*self.name, "timeout", service, operation, target, nth)
         kind = _draw_kind(_TIMEOUTS, self.rates.get(service, {}), stream.fraction())
         return None if kind is None else Fault(kind=kind)
+
+
+@lru_cache(_CACHED_WINDOWS)
+def _draw_window(
+    name: tuple[str | int, ...], service: str, index: int, period: int, longest: int
+) -> tuple[datetime, datetime, float]:
+    """Return the start and end of the outage in a period, and a draw for its kind. Lengths are in minutes."""
+    stream = Stream(*name, "outage", service, index)
+    length = stream.integer(MIN_OUTAGE_MINUTES, longest)
+    starts_at = _EPOCH + _MINUTE * (index * period + stream.integer(0, period - longest - length))
+    return starts_at, starts_at + _MINUTE * length, stream.fraction()
 
 
 def _draw_kind(kinds: Mapping[Kind, FaultKind], rates: Mapping[Kind, float], point: float) -> FaultKind | None:

@@ -137,7 +137,7 @@ class EpisodeEngine:
                 return repeated
             async with self.service_clients.step_slot(self.toolbox.service_of(tool_name)):
                 episode.check_can_step()
-                intent = StepIntent.model_construct(step=episode.step + 1, tool=tool_name, arguments=arguments)
+                intent = StepIntent(step=episode.step + 1, tool=tool_name, arguments=arguments)
                 episode.journal.record_intent(intent)
                 return await self.run_step(episode, intent)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from errno import ENOSPC
 from pathlib import Path
@@ -33,20 +34,22 @@ from companyos_shared.failpoints import failpoint
 from companyos_shared.wire.control import Report
 
 
-class _JournalModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class StepIntent(_JournalModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepIntent:
     """A step that is about to be taken. Everything else about it follows from the state of the episode."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     step: int
     tool: str
     arguments: dict[str, Any]
 
 
-class CompletedStep(_JournalModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedStep:
     """A step that was taken: all its changes to the episode, and all data of its observation."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     step: int
     tool: str
@@ -64,19 +67,24 @@ class CompletedStep(_JournalModel):
     error: ToolError | None = None
 
 
-class PageView(_JournalModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView:
     """View of a page after a step: the objects that it showed for the first time.
 
     `is_counted` is true if it counts as a page view of the agent.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     step: int
     shown: list[dict[str, Any]]
     is_counted: bool = False
 
 
-class Entry(_JournalModel):
+class Entry(BaseModel):
     """One line of a journal: an intent, a completed step, or a page view."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     intent: StepIntent | None = None
     taken: CompletedStep | None = None
@@ -126,7 +134,7 @@ class Journal:
 
     def record_intent(self, intent: StepIntent) -> None:
         """Write the intent of a step; raises StorageFullError (507), and then nothing is written."""
-        payload = orjson.dumps({"intent": {"step": intent.step, "tool": intent.tool, "arguments": intent.arguments}})
+        payload = orjson.dumps({"intent": intent})
         self._append([*self._unwritten_payloads, payload])
         self._unwritten_payloads = []
         failpoint("gateway.intent.after")
@@ -139,7 +147,7 @@ class Journal:
 
     def record_view(self, view: PageView) -> None:
         """Write a page view. If the disk is full, the line is written with the next one."""
-        self._append_or_keep(orjson.dumps({"view": dict(view)}))
+        self._append_or_keep(orjson.dumps({"view": view}))
 
     def payloads(self) -> list[bytes]:
         """Return all payloads, read again from the file and verified; raises UnusableFilesError and OSError."""
@@ -197,7 +205,7 @@ def _completed_payload(completed: CompletedStep, reports: list[tuple[str, Receiv
         "reports": [(service, orjson.Fragment(received_report.raw)) for service, received_report in reports],
         "finish": None if completed.finish is None else completed.finish.model_dump(mode="json"),
         "is_judged": completed.is_judged,
-        "balance": completed.balance.as_json(),
+        "balance": completed.balance,
         "reward": completed.reward,
         "end": completed.end,
         "note": completed.note,

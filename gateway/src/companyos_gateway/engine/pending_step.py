@@ -52,7 +52,7 @@ class PendingStep:
 
     def complete(self, progress: Progress, reward: float, end: Outcome | None) -> CompletedStep:
         """Return the completed step."""
-        return CompletedStep.model_construct(
+        return CompletedStep(
             step=progress.step,
             tool=self.tool,
             arguments=self.arguments,

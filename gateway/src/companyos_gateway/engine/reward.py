@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from companyos.contract import Completion, Outcome, RewardScale, Shaping
 from companyos_gateway.evaluation import Standing
@@ -62,20 +61,17 @@ def determine_outcome(success: bool | None, *, steps_left: int) -> Outcome | Non
     return Outcome.OUT_OF_STEPS if steps_left == 0 else None
 
 
-class LedgerBalance(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerBalance:
     """State of the reward ledger after a step."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     potential: float
     costs: float
     damaged: tuple[str, ...]
     rejections: int
     return_: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        return vars(self).copy()
 
 
 @dataclass(slots=True)
@@ -106,7 +102,7 @@ class RewardLedger:
     @property
     def balance(self) -> LedgerBalance:
         """The current balance."""
-        return LedgerBalance.model_construct(
+        return LedgerBalance(
             potential=self.potential,
             costs=self.costs,
             damaged=tuple(sorted(self.damaged)),

@@ -101,7 +101,7 @@ class FairShareScheduler:
         else:
             self._clients.move_to_end(name)
         client.used_at = now
-        self._fill(client)
+        self._fill(client, now)
         return client
 
     def _forget_inactive(self, now: float) -> None:
@@ -110,15 +110,14 @@ class FairShareScheduler:
             name, client = next(iter(self._clients.items()))
             if client.used_at > now - ACTIVE_S:
                 return
-            self._fill(client)
+            self._fill(client, now)
             if client.waiting or client.budget_s < 0:
                 client.used_at = now
                 self._clients.move_to_end(name)
             else:
                 del self._clients[name]
 
-    def _fill(self, client: Client) -> None:
-        now = self._clock()
+    def _fill(self, client: Client, now: float) -> None:
         client.budget_s = min(client.budget_s + (now - client.filled_at) * self.share(), BURST_S)
         client.filled_at = now
 
@@ -133,8 +132,9 @@ class FairShareScheduler:
     def _release(self, client: Client) -> None:
         """Admit the first waiting request, and check again once its first slice of work has been charged."""
         client.timer = None
-        self._forget_inactive(self._clock())
-        self._fill(client)
+        now = self._clock()
+        self._forget_inactive(now)
+        self._fill(client, now)
         if client.waiting and self._has_budget(client):
             future = client.waiting.popleft()
             if not future.cancelled():

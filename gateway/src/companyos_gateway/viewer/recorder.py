@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.metrics import EngineMetrics
 from companyos_gateway.viewer.episode_source import EpisodeSource, StepTimes, episode_key
@@ -17,7 +19,7 @@ class ViewerRecorder(EngineMetrics):
         super().__init__(traces)
         self.notifier = EpisodeNotifier()
         self.finished: FinishedEpisodes | None = None
-        self._times: dict[str, StepTimes] = {}
+        self._times: defaultdict[str, StepTimes] = defaultdict(StepTimes)
 
     def source(self, episode: Episode) -> EpisodeSource:
         """Return the current state of an episode for the viewer."""
@@ -25,7 +27,7 @@ class ViewerRecorder(EngineMetrics):
 
     def record_step(self, episode: Episode, number: int, milliseconds: float) -> None:
         """Record a committed step and notify the viewers."""
-        self._times_of(episode).record(number, milliseconds)
+        self._times[episode.internal_id].record(number, milliseconds)
         if episode.done:
             self.archive(episode)
         self.notifier.notify(episode.internal_id)
@@ -40,7 +42,7 @@ class ViewerRecorder(EngineMetrics):
     def archive(self, episode: Episode) -> None:
         """Store a finished episode."""
         if self.finished is not None:
-            self.finished.add(episode, self._times_of(episode))
+            self.finished.add(episode, self._times[episode.internal_id])
 
     def forget(self, episode: Episode) -> None:
         """Remove the step times and screenshots of a closed episode that is not archived, and notify its viewers."""
@@ -52,6 +54,3 @@ class ViewerRecorder(EngineMetrics):
         """Delete the screenshots of an episode, unless it is archived."""
         if self.finished is not None and key not in self.finished:
             self.finished.screenshots.delete(key)
-
-    def _times_of(self, episode: Episode) -> StepTimes:
-        return self._times.setdefault(episode.internal_id, StepTimes())
