@@ -101,4 +101,4 @@ def sign(
     """
     signed_headers = sorted(f"{name.lower()}: {value}" for name, value in headers if name.lower() in SIGNED_HEADERS)
     parts = (audience, method.upper(), target, hashlib.sha256(body).hexdigest(), context, *signed_headers)
-    return hmac.new(key, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(key, "\n".join(parts).encode(), "sha256").hex()

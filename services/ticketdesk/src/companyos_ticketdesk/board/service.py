@@ -23,7 +23,7 @@ from companyos_ticketdesk.checklist.schemas import ChecklistItemView
 from companyos_ticketdesk.links.model import list_links, unsettled_blockers
 from companyos_ticketdesk.links.service import view_links
 from companyos_ticketdesk.tables import tickets
-from companyos_ticketdesk.tickets.service import load_ticket, view_ticket
+from companyos_ticketdesk.tickets.service import load_ticket, ticket_fields
 from companyos_ticketdesk.workflow.rules import allowed_moves
 
 
@@ -42,9 +42,9 @@ def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
 def show_ticket(call: Call, key: str) -> TicketDetail:
     """Return a ticket with its checklist, links and allowed transitions."""
     ticket = load_ticket(call, key)
-    own, links = view_ticket(ticket, call.now), list_links(call.db, key)
+    links = list_links(call.db, key)
     return TicketDetail(
-        **vars(own),
+        **ticket_fields(ticket, call.now),
         checklist=[ChecklistItemView.model_validate(item) for item in list_items(call.db, key)],
         links=view_links(key, links),
         allowed_transitions=allowed_moves(ticket, blockers=unsettled_blockers(key, links)),

@@ -58,8 +58,13 @@ def touch_ticket(call: Call, ticket: Ticket, **columns: Any) -> Ticket:
 
 def view_ticket(ticket: Ticket, now: datetime) -> TicketView:
     """Return the response schema of a ticket at `now`."""
+    return TicketView(**ticket_fields(ticket, now))
+
+
+def ticket_fields(ticket: Ticket, now: datetime) -> dict[str, Any]:
+    """Return the fields of a ticket's response schema at `now`."""
     fields = {name: getattr(ticket, name) for name in Ticket.__dataclass_fields__}
-    return TicketView(**fields, is_overdue=is_overdue(ticket, now), verified=ticket.verified_at is not None)
+    return {**fields, "is_overdue": is_overdue(ticket, now), "verified": ticket.verified_at is not None}
 
 
 def create_ticket(call: Call, body: NewTicket) -> Ticket:
