@@ -142,7 +142,7 @@ shifts: $(STAMP) ## Play scripted policies in shifts and write results/shifts.md
 	@$(BIN)/python -m verification.benchmarks.shifts $(ARGS)
 
 baselines: $(STAMP) ## Play the scripted policies on the test split and write results/baselines.md and .png
-	@$(BIN)/companyos eval $(addprefix --policy ,noop random worker1 worker2 worker3 oracle) --split test -n 200 --trials 2 \
+	@$(BIN)/companyos eval $(addprefix --policy ,oracle worker3 worker2 worker1 random noop) --split test -n 200 --trials 2 \
 		--out runs/baselines --resume --plot results/baselines.png $(ARGS)
 	@$(BIN)/companyos report runs/baselines --out results/baselines.md
 

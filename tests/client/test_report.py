@@ -174,6 +174,19 @@ def test_runs_are_compared_on_the_tasks_that_both_played() -> None:
     assert compared.p_value == pytest.approx(0.125)
 
 
+def test_steps_are_compared_on_the_tasks_that_both_solved() -> None:
+    first = [a_record(seed=seed, success=seed < 2, steps=10) for seed in range(4)]
+    second = [a_record(seed=seed, success=seed < 3, steps=steps) for seed, steps in enumerate((20, 80, 5, 5))]
+    (compared,) = build_report({"a": first, "b": second}).comparisons
+    assert compared.steps_ratio == pytest.approx(4)  # geometric mean of 2 and 8
+
+
+def test_steps_are_not_compared_if_no_task_was_solved_by_both() -> None:
+    first, second = ([a_record(seed=0, success=is_second, steps=10)] for is_second in (False, True))
+    (compared,) = build_report({"a": first, "b": second}).comparisons
+    assert compared.steps_ratio is None
+
+
 def test_the_interval_of_a_comparison_is_clustered_by_scenario() -> None:
     def compared(scenarios: Callable[[int], str]) -> Comparison:
         first, second = (

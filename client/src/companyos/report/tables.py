@@ -102,12 +102,15 @@ def _comparison_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
             f"{100 * one.difference:+.1f}",
             "-" if one.low == one.high else f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
             f"{one.p_value:.3g}",
+            "-" if one.steps_ratio is None else f"{one.steps_ratio:.2f} x",
         )
         for one in comparisons
     ]
     columns = (SUBJECT, "compared with", "tasks of both", "better", "worse", "points of success")
     if rows:
-        yield Table("Paired comparison", (*columns, "95 % interval", "p (sign test)"), rows, words=2)
+        yield Table(
+            "Paired comparison", (*columns, "95 % interval", "p (sign test)", "steps if both solved"), rows, words=2
+        )
 
 
 def _failure_table(subject: Subject, *, is_only: bool) -> Table:
