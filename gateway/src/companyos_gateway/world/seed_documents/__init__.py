@@ -27,6 +27,9 @@ class SeedDocuments(Mapping[str, dict[str, Any]]):
             self._parsed[service] = from_json(self.contents[service])
         return self._parsed[service]
 
+    def __contains__(self, service: object) -> bool:
+        return service in self.contents
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.contents)
 
