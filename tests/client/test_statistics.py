@@ -14,7 +14,7 @@ from companyos.cli.main import app
 from companyos.cli.results import features_table, scorecard_table
 from companyos.contract import EpisodeRecord, EpisodeVerdict, FeatureCount, Outcome, Scorecard
 from companyos.runner import summarise, wilson_interval
-from companyos.runner.plots import PlottingUnavailableError, curves_of, draw_curves, return_points, success_points
+from companyos.runner.plots import draw_curves, return_points, success_points
 from companyos.runner.statistics import pass_ks, return_interval, steps_ratio, success_interval
 from tests.client.builders import a_record
 
@@ -186,14 +186,14 @@ def test_correlated_returns_of_a_scenario_widen_the_interval() -> None:
 
 def test_the_figure_is_a_png(tmp_path: Path) -> None:
     records = [a_record(chaos=level, policy=name, success=level < 2) for level in range(5) for name in ("one", "two")]
-    draw_curves(curves_of(records), tmp_path / "curves.png", title="tiny")
+    draw_curves(records, tmp_path / "curves.png", title="tiny")
     assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
 
 
 def test_plotting_without_matplotlib_names_the_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(PlottingUnavailableError, match=r"plotting requires matplotlib: .*\[plots\]'"):
-        draw_curves(curves_of([a_record()]), tmp_path / "curves.png", title="tiny")
+    with pytest.raises(ImportError, match=r"matplotlib is not installed: .*\[plots\]'"):
+        draw_curves([a_record()], tmp_path / "curves.png", title="tiny")
 
 
 def test_eval_plays_several_policies_at_several_levels_and_plots_them(tiny_url: str, tmp_path: Path) -> None:

@@ -401,11 +401,11 @@ def _print_expenses(played: list[PlayedEpisode]) -> None:
 
 
 def _plot(played: list[PlayedEpisode], title: str, file: Path) -> None:
-    from companyos.runner.plots import PlottingUnavailableError, curves_of, draw_curves
+    from companyos.runner.plots import draw_curves
 
     try:
         with report_errors():
-            draw_curves(curves_of([episode.record for episode in played]), file, title=title)
-    except PlottingUnavailableError as error:
+            draw_curves([episode.record for episode in played], file, title=title)
+    except ImportError as error:
         fail(str(error))
     OUT.print(f"[dim]curves in[/] {sanitize(str(file))}", soft_wrap=True)
