@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.connection import Server
-from companyos.cli.human_policy import PERSON, HumanPolicy, StartedEpisode, play_as_human
+from companyos.cli.human_policy import PERSON, HumanPolicy, play_as_human
 from companyos.cli.main import app
 from companyos.cli.repl import EpisodePages
 from companyos.client import CompanyOSEnv
@@ -233,16 +233,17 @@ async def test_the_policy_in_the_docs_plays(url: str) -> None:
 
 
 def test_steps_at_the_desk_are_in_the_trajectory_of_a_terminal_session(url: str, tmp_path: Path) -> None:
-    def run_session(started: StartedEpisode, human: HumanPolicy) -> None:
+    def run_session(human: HumanPolicy) -> None:
         human.step("wait", {"minutes": 5})
-        desk = EpisodePages(url, str(started.state.episode_id), started.state.token).address.partition("?")
+        state = human.initial_state
+        desk = EpisodePages(url, str(state.episode_id), state.token).address.partition("?")
         form = {"minutes:int": "7"}
         answered = httpx.post(f"{desk[0]}/-/wait", data=form, headers={"Origin": url}, params=desk[2])
         assert answered.status_code == 303
         human.step("finish", {"outcome": "done", "summary": "All is well."})
 
     plan = EpisodePlan(scenario="expense_report", seed=4, chaos=1, policy=PERSON)
-    played = play_as_human(Server(url, None), plan, tmp_path, run_session).episode
+    played, _ = play_as_human(Server(url, None), plan, tmp_path, run_session)
     assert [(line.step, line.tool, line.done) for line in played.steps] == [
         (1, "wait", False),
         (2, "wait", False),

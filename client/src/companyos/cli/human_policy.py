@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -24,32 +24,21 @@ PERSON = "person"
 """Name of the human policy in a run."""
 
 
-@dataclass(frozen=True)
-class StartedEpisode:
-    """A started episode that waits for its player."""
-
-    task: TaskView
-    state: CompanyOSState
-
-
-@dataclass(frozen=True)
-class HumanEpisode:
-    """A played episode, and whether the player left it with Ctrl-C."""
-
-    episode: PlayedEpisode
-    is_interrupted: bool
-
-
-HumanSession = Callable[["StartedEpisode", "HumanPolicy"], None]
+HumanSession = Callable[["HumanPolicy"], None]
 """Function that plays the session; it raises KeyboardInterrupt if the player leaves."""
 
 
 class HumanPolicy:
-    """Policy whose steps come from another thread, so that the event loop is never blocked."""
+    """Policy whose steps come from another thread, so that the event loop is never blocked.
+
+    `started` receives the policy when the episode has started; `task` and `initial_state` are set from then on.
+    """
 
     name = PERSON
+    task: TaskView
+    initial_state: CompanyOSState
 
-    def __init__(self, env: CompanyOSEnv, started: Future[tuple[StartedEpisode, HumanPolicy]]) -> None:
+    def __init__(self, env: CompanyOSEnv, started: Future[HumanPolicy]) -> None:
         self._env = env
         self._started = started
         self._loop = asyncio.get_running_loop()
@@ -59,7 +48,8 @@ class HumanPolicy:
     async def play(self, task: TaskView, call: Call) -> None:
         """Wait until the player has left; raise the error that ended the session, if any."""
         self._call = call
-        self._started.set_result((StartedEpisode(task, await self._env.state()), self))
+        self.task, self.initial_state = task, await self._env.state()
+        self._started.set_result(self)
         await self._finished
 
     def step(self, tool: str, arguments: dict[str, Any]) -> StepView:
@@ -93,34 +83,37 @@ class HumanPolicy:
             self._finished.set_exception(failure)
 
 
-def play_as_human(server: Server, plan: EpisodePlan, folder: Path, run_session: HumanSession) -> HumanEpisode:
-    """Play and store an episode of a human player; `sit` runs in this thread, the episode in another.
+def play_as_human(
+    server: Server, plan: EpisodePlan, folder: Path, run_session: HumanSession
+) -> tuple[PlayedEpisode, bool]:
+    """Play and store an episode of a human player; return it, and whether the player left it with Ctrl-C.
 
-    Raises the errors of `play_all` up to the start of the episode.
+    The session runs in this thread, the episode in another. Raises the errors of `play_all` up to the start of the
+    episode.
     """
-    started: Future[tuple[StartedEpisode, HumanPolicy]] = Future()
+    started: Future[HumanPolicy] = Future()
     ended: Future[PlayedEpisode] = Future()
 
     def run() -> None:
         try:
             ended.set_result(asyncio.run(_play_episode(server, plan, folder, started)))
-        except BaseException as failure:  # noqa: BLE001  # it is raised where the person sits
+        except BaseException as failure:  # noqa: BLE001  # it is raised in the thread of the session
             ended.set_exception(failure)
             if not started.done():
                 started.set_exception(failure)
 
     Thread(target=run, name="episode", daemon=True).start()
-    first, human = started.result()
-    return HumanEpisode(is_interrupted=_run_session(first, human, run_session), episode=ended.result())
+    is_interrupted = _run_session(started.result(), run_session)
+    return ended.result(), is_interrupted
 
 
-def _run_session(started: StartedEpisode, human: HumanPolicy, run_session: HumanSession) -> bool:
+def _run_session(human: HumanPolicy, run_session: HumanSession) -> bool:
     """Run the player's session; return whether it was left with Ctrl-C."""
     from companyos.runner.episode import EnvironmentFailureError
 
     failure: EnvironmentFailureError | None = None
     try:
-        run_session(started, human)
+        run_session(human)
     except KeyboardInterrupt:
         return True
     except EnvironmentFailureError as error:
@@ -130,9 +123,7 @@ def _run_session(started: StartedEpisode, human: HumanPolicy, run_session: Human
     return False
 
 
-async def _play_episode(
-    server: Server, plan: EpisodePlan, folder: Path, started: Future[tuple[StartedEpisode, HumanPolicy]]
-) -> PlayedEpisode:
+async def _play_episode(server: Server, plan: EpisodePlan, folder: Path, started: Future[HumanPolicy]) -> PlayedEpisode:
     from companyos.runner import RunFolder, play_episode
     from companyos.runner.batch import attach_evidence
 

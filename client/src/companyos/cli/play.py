@@ -23,8 +23,8 @@ from companyos.cli.tasks import task_parts
 from companyos.cli.terminal import FAILED, INTERRUPTED, OUT, USAGE_ERROR, fail, report_errors, sanitize
 
 if TYPE_CHECKING:
-    from companyos.cli.human_policy import HumanEpisode, HumanPolicy, StartedEpisode
-    from companyos.runner import EpisodePlan
+    from companyos.cli.human_policy import HumanPolicy
+    from companyos.runner import EpisodePlan, PlayedEpisode
 
 SCENARIO, SEED, CHAOS = "vendor_onboarding", 0, 1
 RUNS = Path("runs")
@@ -73,21 +73,21 @@ def play(
     _check_no_run(folder)
     with report_errors(), connect_or_start(url, token) as server:
         plan = replace(_plan(scenario, seed, chaos, task), chaos_overrides=overrides)
-        played = _play(server, plan, folder, browser=browser)
+        played, is_interrupted = _play(server, plan, folder, browser=browser)
         _print_score(folder, plan)
-    if played.episode.record.outcome == "infra_error":
+    if played.record.outcome == "infra_error":
         raise typer.Exit(FAILED)
-    if played.is_interrupted:
+    if is_interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _play(server: Server, plan: EpisodePlan, folder: Path, *, browser: bool) -> HumanEpisode:
+def _play(server: Server, plan: EpisodePlan, folder: Path, *, browser: bool) -> tuple[PlayedEpisode, bool]:
     from companyos.cli.human_policy import play_as_human
     from companyos.cli.repl import EpisodePages, Repl
 
-    def run_session(started: StartedEpisode, human: HumanPolicy) -> None:
-        pages = EpisodePages(server.url, str(started.state.episode_id), started.state.token)
-        repl = Repl(started, human, pages)
+    def run_session(human: HumanPolicy) -> None:
+        pages = EpisodePages(server.url, str(human.initial_state.episode_id), human.initial_state.token)
+        repl = Repl(human, pages)
         repl.print_task()
         if browser:
             pages.open()

@@ -20,7 +20,7 @@ from companyos.cli.tools import print_tool, print_tools
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from companyos.cli.human_policy import HumanPolicy, StartedEpisode
+    from companyos.cli.human_policy import HumanPolicy
     from companyos.contract import ToolSpec
     from companyos.policies import StepView
 
@@ -65,14 +65,13 @@ HELP = """
 class Repl:
     """Terminal session of one episode."""
 
-    def __init__(self, started: StartedEpisode, human: HumanPolicy, pages: EpisodePages) -> None:
-        self._task, self._human, self._pages = started.task, human, pages
-        self._initial_state = started.state
-        self._tools = {tool.name: tool for tool in started.task.tools}
+    def __init__(self, human: HumanPolicy, pages: EpisodePages) -> None:
+        self._task, self._human, self._pages = human.task, human, pages
+        self._tools = {tool.name: tool for tool in human.task.tools}
         self._last_result: Any = None
         self._seen_ids: set[str] = set()
-        self._step_count = started.state.step_count
-        self._return = started.state.return_
+        self._step_count = human.initial_state.step_count
+        self._return = human.initial_state.return_
         self._reader = LineReader(self._completions)
 
     def play(self) -> None:
@@ -103,10 +102,10 @@ class Repl:
 
     def print_task(self) -> None:
         """Print the date, the brief and a hint."""
-        task = self._task
+        task, state = self._task, self._human.initial_state
         OUT.print(
             f"[bold]{sanitize(task.company)}[/], {task.now:%A %d %B %Y, %H:%M}  "
-            f"[dim]{sanitize(task.scenario)}, seed {self._initial_state.seed}, chaos {self._initial_state.chaos}; "
+            f"[dim]{sanitize(task.scenario)}, seed {state.seed}, chaos {state.chaos}; "
             f"you are {sanitize(task.acting_as)}, {task.steps_left} steps, {len(task.tools)} tools[/]"
         )
         OUT.print(Padding(sanitize(task.brief), (1, 2), expand=False))
