@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from companyos.cli.main import app
 from companyos.cli.results import features_table, scorecard_table
 from companyos.contract import EpisodeRecord, EpisodeVerdict, FeatureCount, Outcome, Scorecard
-from companyos.runner import summarise, wilson_interval
+from companyos.runner import summarise
 from companyos.runner.plots import draw_curves, return_points, success_points
-from companyos.runner.statistics import pass_ks, return_interval, steps_ratio, success_interval
+from companyos.runner.statistics import pass_ks, return_interval, steps_ratio, success_interval, wilson_interval
 from tests.client.builders import a_record
 
 

@@ -5,7 +5,7 @@ from companyos.runner.episode import EpisodePlan, PlayedEpisode, StepLine, play_
 from companyos.runner.rescoring import Rescored, rescore
 from companyos.runner.run_reader import read_records
 from companyos.runner.run_writer import RunFolder
-from companyos.runner.statistics import Summary, summarise, wilson_interval
+from companyos.runner.statistics import Summary, summarise
 
 __all__ = [
     "EpisodePlan",
@@ -20,5 +20,4 @@ __all__ = [
     "rescore",
     "step_view",
     "summarise",
-    "wilson_interval",
 ]

@@ -70,11 +70,11 @@ def pass_ks(trials: int) -> list[int]:
     return sorted({k for k in (2, 4, 8, 16, trials) if 1 < k <= trials})
 
 
-def wilson_interval(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of a fraction (Wilson, 1927), within [0, 1]; successes may be fractional."""
+def wilson_interval(successes: float, trials: int) -> tuple[float, float]:
+    """Return the Wilson score 95 % interval of a fraction (Wilson, 1927), in [0, 1]; successes may be fractional."""
     if not 0 <= successes <= trials or trials == 0:
         raise ValueError(f"successes must be between 0 and trials; got {successes} of {trials}")
-    share = successes / trials
+    share, z = successes / trials, Z_95
     scale = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / scale
     half = z / scale * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))

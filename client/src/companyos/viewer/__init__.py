@@ -17,7 +17,6 @@ from companyos.viewer.document import (
 from companyos.viewer.document_builder import episode_document
 from companyos.viewer.explanation import with_explanation
 from companyos.viewer.page import SCRIPTS, SERVER_POLICY, STYLE, export_page, server_page, static_file
-from companyos.viewer.step_verdicts import rescore_steps, with_judged
 from companyos.viewer.trajectories import Trajectory, TrajectoryLine
 
 __all__ = [
@@ -36,9 +35,7 @@ __all__ = [
     "Turned",
     "episode_document",
     "export_page",
-    "rescore_steps",
     "server_page",
     "static_file",
     "with_explanation",
-    "with_judged",
 ]

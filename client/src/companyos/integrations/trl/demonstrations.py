@@ -70,10 +70,8 @@ class Demonstration:
         return Conversation(self.row, [*conversation_messages, {"role": "assistant", "content": FINAL_MESSAGE}])
 
 
-def demonstrate(
-    spec: CompanyOSSpec, rows: Sequence[Row], *, policy: str = "oracle", choose: TurnSelector | None = None
-) -> Iterator[Demonstration]:
-    """Play rows with a policy, and yield the successful episodes.
+def demonstrate(spec: CompanyOSSpec, rows: Sequence[Row], *, choose: TurnSelector | None) -> Iterator[Demonstration]:
+    """Play rows with the oracle, and yield the successful episodes.
 
     With `choose`, each successful episode is replayed with only the chosen calls; the replay is yielded if it succeeds
     too.
@@ -83,7 +81,7 @@ def demonstrate(
         if row["scenario"] not in environments:
             environments[row["scenario"]] = spec.environment(row)
         environment = environments[row["scenario"]]
-        shown = _play(environment, row, load_policy(policy))
+        shown = _play(environment, row, load_policy("oracle"))
         if choose is not None and shown.ending.success:
             shown = _replay(environment, row, choose(shown))
         if shown.ending.success:

@@ -24,6 +24,7 @@ PHRASE_FREQUENCY = 20
 """A phrase becomes a token if at least one in this many conversations contains it."""
 
 MAX_LENGTH = 4_096
+_WIDTH, _LAYERS = 64, 2
 
 _START, _END, _PAD = "<|im_start|>", "<|im_end|>", "<|endoftext|>"
 _TEMPLATE = "qwen2_5.jinja"
@@ -72,16 +73,16 @@ def tiny_tokenizer(shown: Sequence[Conversation], tools: Sequence[Callable[..., 
     return made
 
 
-def tiny_model(tokenizer: PreTrainedTokenizerFast, *, seed: int, width: int = 64, layers: int = 2) -> PreTrainedModel:
+def tiny_model(tokenizer: PreTrainedTokenizerFast, *, seed: int) -> PreTrainedModel:
     """Return an untrained Qwen 2 model with a few hundred thousand parameters."""
     from transformers import Qwen2Config, Qwen2ForCausalLM, set_seed
 
     set_seed(seed)
     config = Qwen2Config(
         vocab_size=len(tokenizer),
-        hidden_size=width,
-        intermediate_size=2 * width,
-        num_hidden_layers=layers,
+        hidden_size=_WIDTH,
+        intermediate_size=2 * _WIDTH,
+        num_hidden_layers=_LAYERS,
         num_attention_heads=4,
         num_key_value_heads=4,
         max_position_embeddings=MAX_LENGTH,
