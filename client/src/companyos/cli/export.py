@@ -21,8 +21,9 @@ from companyos.cli.connection import (
     check_split,
     connect_or_start,
 )
-from companyos.cli.tasks import fail_without_tasks
+from companyos.cli.tasks import fail_without_tasks, list_tasks
 from companyos.cli.terminal import ERR, OUT, USAGE_ERROR, check_empty_folder, fail, pluralize, report_errors
+from companyos.cli.tools import fetch_tools
 
 if TYPE_CHECKING:
     from companyos.contract import ToolSpec
@@ -86,8 +87,8 @@ def export(
     write = _make_writer(fmt, image)
     check_empty_folder(out)
     with report_errors(), connect_or_start(url, token) as server:
-        offered, tools = _read(server, splits, scenario, chaos, count)
-        for path in write(out, offered, tools):
+        offered = _read(server, splits, scenario, chaos, count)
+        for path in write(out, offered, fetch_tools(server)):
             OUT.print(f"{path.stat().st_size:>12,} bytes  {escape(str(path))}", soft_wrap=True)
     OUT.print(f"\n[dim]{pluralize(len(offered), 'task')} of task set {offered[0].row.task_set}[/]")
 
@@ -115,24 +116,21 @@ def _make_writer(fmt: Format, image: str | None) -> Writer:
 
 def _read(
     server: Server, splits: Sequence[str], scenario: str | None, chaos: int | None, count: int | None
-) -> tuple[list[TaskWithTools], list[ToolSpec]]:
+) -> list[TaskWithTools]:
+    """Return up to `count` tasks of each split with their tools; end the command if there are none."""
     import asyncio
 
-    from companyos.exports.task_rows import read_tasks, read_tasks_with_tools, read_tools
+    from companyos.exports.task_rows import read_tasks_with_tools
 
-    async def read(progress: Progress) -> tuple[list[TaskWithTools], list[ToolSpec]]:
-        tasks = await read_tasks(server.url, splits, scenario=scenario, chaos=chaos, count=count, token=server.token)
-        if not tasks:
-            fail_without_tasks(scenario, () if chaos is None else (chaos,))
-        bar = progress.add_task("Reading tasks", total=len(tasks))
-        offered = await read_tasks_with_tools(
-            server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar)
-        )
-        return offered, await read_tools(server.url, token=server.token)
-
+    levels = () if chaos is None else (chaos,)
+    tasks = [task for split in splits for task in list_tasks(server, split, scenario, levels)[:count]]
+    if not tasks:
+        fail_without_tasks(scenario, levels)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=ERR, transient=True) as progress:
-        return asyncio.run(read(progress))
+        bar = progress.add_task("Reading tasks", total=len(tasks))
+        reading = read_tasks_with_tools(server.url, tasks, token=server.token, on_read=lambda: progress.advance(bar))
+        return asyncio.run(reading)
 
 
 class TasksCommand(TyperCommand):

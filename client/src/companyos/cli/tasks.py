@@ -171,12 +171,17 @@ def _browse(
 
 
 def read_tasks(server: Server, split: str, scenario: str | None, levels: Sequence[int]) -> list[TaskInfo]:
-    """Return the tasks of a split at these chaos levels, all if there are none; end the command if no task matches."""
-    tasks = server.ask(lambda trainer: trainer.tasks(split if scenario is None else f"{split}.{scenario}"))
-    selected = [task for task in tasks if not levels or task.chaos in levels]
+    """Return the tasks of a split like `list_tasks`; end the command if there are none."""
+    selected = list_tasks(server, split, scenario, levels)
     if not selected:
         fail_without_tasks(scenario, levels)
     return selected
+
+
+def list_tasks(server: Server, split: str, scenario: str | None, levels: Sequence[int]) -> list[TaskInfo]:
+    """Return the tasks of a split, all or of one scenario, at these chaos levels or at all if there are none."""
+    tasks = server.ask(lambda trainer: trainer.tasks(split if scenario is None else f"{split}.{scenario}"))
+    return [task for task in tasks if not levels or task.chaos in levels]
 
 
 def fail_without_tasks(scenario: str | None, levels: Sequence[int]) -> NoReturn:

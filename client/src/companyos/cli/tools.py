@@ -34,7 +34,7 @@ def tools(
       [cyan]companyos tools --json > tools.json[/]
     """
     with report_errors(), connect_or_start(url, token) as server:
-        specs = _fetch(server)
+        specs = fetch_tools(server)
     if name is not None:
         close = get_close_matches(name, [tool.name for tool in specs], 1)
         specs = [tool for tool in specs if tool.name == name]
@@ -55,7 +55,8 @@ def schema_bytes(specs: Sequence[ToolSpec]) -> int:
     return len(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def _fetch(server: Server) -> list[ToolSpec]:
+def fetch_tools(server: Server) -> list[ToolSpec]:
+    """Return all tools with their schemas, as listed outside of an episode."""
     import asyncio
 
     async def fetch() -> list[ToolSpec]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -67,19 +67,6 @@ class TaskWithTools:
         return system_text(view), task_text(view)
 
 
-async def read_tasks(
-    url: str, splits: Sequence[str], *, scenario: str | None, chaos: int | None, count: int | None, token: str | None
-) -> list[TaskInfo]:
-    """Return up to `count` tasks of each split, in order."""
-    listed = []
-    async with CompanyOSEnv(base_url=url, token=token) as env:
-        for split in splits:
-            listed_tasks = await env.list_tasks(split if scenario is None else f"{split}.{scenario}")
-            matching = [task for task in listed_tasks if chaos in (None, task.chaos)]
-            listed += matching[:count]
-    return listed
-
-
 async def read_tasks_with_tools(
     url: str, tasks: Iterable[TaskInfo], *, token: str | None, on_read: Callable[[], None] = lambda: None
 ) -> list[TaskWithTools]:
@@ -101,12 +88,6 @@ async def read_tasks_with_tools(
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
     return [offered[position] for position in sorted(offered)]
-
-
-async def read_tools(url: str, *, token: str | None) -> list[ToolSpec]:
-    """Return all tools with their schemas as listed outside of an episode."""
-    async with CompanyOSEnv(base_url=url, token=token) as env:
-        return await env.list_tools()
 
 
 async def _read_task(env: CompanyOSEnv, task: TaskInfo, tool_cache: dict[str, ToolSpec]) -> TaskWithTools:
