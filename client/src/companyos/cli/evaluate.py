@@ -31,11 +31,12 @@ from companyos.cli.eval_runs import (
     task_plans,
     with_trials,
 )
-from companyos.cli.results import cache_line, failure_lines, features_table, results_table, scorecard_table, usage_table
+from companyos.cli.results import cache_line, features_table, results_table, scorecard_table, usage_table
 from companyos.cli.tasks import SplitOption, check_split_options, task_parts
 from companyos.cli.terminal import ERR, FAILED, OUT, USAGE_ERROR, fail, pluralize, report_errors, sanitize
 
 if TYPE_CHECKING:
+    from companyos.contract import EpisodeRecord
     from companyos.policies import Policy
     from companyos.runner import EpisodePlan, PlayedEpisode
 
@@ -354,7 +355,7 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
         OUT.print()
         _print_table([episode for episode in played if episode.record.chaos == level], f"chaos {level}")
     _print_expenses(played)
-    lines = failure_lines(played)
+    lines = [f"{episode.plan.name}: {episode.trouble}" for episode in played if episode.trouble is not None]
     for line in lines[:_TROUBLES_SHOWN]:
         ERR.print(f"[yellow]trouble:[/] {sanitize(line)}", soft_wrap=True)
     if len(lines) > _TROUBLES_SHOWN:
@@ -366,10 +367,9 @@ def _print_results(played: list[PlayedEpisode], title: str, out: Path | None) ->
 def _print_table(played: list[PlayedEpisode], title: str) -> None:
     from companyos.runner import summarise
 
-    by_policy: dict[str, list[PlayedEpisode]] = {}
+    records: dict[str, list[EpisodeRecord]] = {}
     for episode in played:
-        by_policy.setdefault(episode.plan.policy, []).append(episode)
-    records = {name: [one.record for one in group] for name, group in by_policy.items()}
+        records.setdefault(episode.plan.policy, []).append(episode.record)
     OUT.print(results_table([summarise(group) for group in records.values()], title))
     if any(episode.record.scorecard is not None for episode in played):
         OUT.print(scorecard_table(records))

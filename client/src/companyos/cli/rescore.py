@@ -108,10 +108,8 @@ def _print_differing(differing: list[Rescored]) -> None:
 
 
 def _print_count(results: list[Rescored], differing: int) -> None:
-    judged, broken_count = (
-        sum(result.new is not None for result in results),
-        sum(result.is_infra_error for result in results),
-    )
+    judged = sum(result.new is not None for result in results)
+    broken_count = sum(result.is_infra_error for result in results)
     broken = f", {broken_count} without evidence after an infrastructure error" if broken_count else ""
     OUT.print(f"{judged} of {len(results)} episodes rescored{broken}: {differing} verdicts differ")
     faults = [result for result in results if result.fault is not None]

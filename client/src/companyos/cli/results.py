@@ -11,7 +11,7 @@ from companyos.cli.terminal import plain_table, pluralize, sanitize
 
 if TYPE_CHECKING:
     from companyos.contract import EpisodeRecord
-    from companyos.runner import PlayedEpisode, Summary
+    from companyos.runner import Summary
     from companyos.runner.statistics import UsageTotals
 
 ORACLE = "oracle"
@@ -145,8 +145,3 @@ def format_reward(value: float, digits: int = 1) -> str:
     rounded = round(value, digits) + 0.0  # avoids -0.0
     colour = "green" if rounded > 0 else "red" if rounded < 0 else "dim"
     return f"[{colour}]{rounded:+.{digits}f}[/]"
-
-
-def failure_lines(played: Sequence[PlayedEpisode]) -> list[str]:
-    """Return one line per episode that ended with an infrastructure or policy error."""
-    return [f"{episode.plan.name}: {episode.trouble}" for episode in played if episode.trouble is not None]
