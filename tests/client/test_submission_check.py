@@ -56,6 +56,12 @@ def honest(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
+@pytest.fixture
+def run(honest: Path, tmp_path: Path) -> Path:
+    """A copy of the run that a test may alter."""
+    return shutil.copytree(honest, tmp_path / "run")
+
+
 @pytest.fixture(autouse=True)
 def small_track(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the track have three tasks, and the command use the gateway of this module."""
@@ -155,27 +161,23 @@ def forge_success(run: Path) -> None:
     edit_evidence(SECOND, edit, signer=FORGER)(run)
 
 
-def test_a_valid_submission_is_rescored_and_replayed(honest: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(honest, tmp_path / "run")
+def test_a_valid_submission_is_rescored_and_replayed(run: Path) -> None:
     code, message = check(run)
     assert code == 0, message
     assert "3 episodes judged again from signed evidence and replayed, all equal" in message
 
 
-def test_tasks_of_installed_packages_are_rejected(
-    honest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tasks_of_installed_packages_are_rejected(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def select_tasks(*arguments: Any) -> list[TaskInfo]:
         return [one.model_copy(update={"version": f"{one.version}+2.1.c06efe36"}) for one in published(*arguments)]
 
     monkeypatch.setattr(submit, "select_tasks", select_tasks)
-    code, message = check(shutil.copytree(honest, tmp_path / "run"))
+    code, message = check(run)
     assert code != 0
     assert "uninstall the packages" in " ".join(message.split())
 
 
-def test_a_submission_without_evidence_is_replayed(honest: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(honest, tmp_path / "run")
+def test_a_submission_without_evidence_is_replayed(run: Path) -> None:
     code, message = check(run, with_evidence=False)
     assert code == 0, message
     assert "3 episodes replayed, all equal" in message
@@ -270,17 +272,15 @@ ALTERED: dict[str, tuple[Alter, str]] = {
 
 
 @pytest.mark.parametrize("what", ALTERED)
-def test_an_altered_submission_is_rejected_and_the_line_named(honest: Path, tmp_path: Path, what: str) -> None:
+def test_an_altered_submission_is_rejected_and_the_line_named(run: Path, what: str) -> None:
     alter, fault = ALTERED[what]
-    run = shutil.copytree(honest, tmp_path / "run")
     alter(run)
     code, message = check(run)
     assert code == 1
     assert f"  {fault}" in message or f": {fault}" in message, message
 
 
-def test_a_forged_episode_without_evidence_is_rejected_by_the_replay(honest: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(honest, tmp_path / "run")
+def test_a_forged_episode_without_evidence_is_rejected_by_the_replay(run: Path) -> None:
     forge_success(run)
     code, message = check(run, with_evidence=False)
     assert code == 1
@@ -288,15 +288,13 @@ def test_a_forged_episode_without_evidence_is_rejected_by_the_replay(honest: Pat
     assert "episodes.jsonl:2: success is true; the replay gives false" in message
 
 
-def test_only_a_pinned_key_is_accepted(honest: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(honest, tmp_path / "run")
+def test_only_a_pinned_key_is_accepted(run: Path) -> None:
     code, message = check(run, "--public-key", FORGER.public_key)
     assert code == 1
     assert f"accepted is {FORGER.public_key}" in message
 
 
-def test_a_pinned_key_requires_evidence(honest: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(honest, tmp_path / "run")
+def test_a_pinned_key_requires_evidence(run: Path) -> None:
     code, message = check(run, "--public-key", FORGER.public_key, with_evidence=False)
     assert code == 1
     assert "evidence: missing; --public-key requires signed evidence" in message
@@ -316,8 +314,7 @@ def test_the_usage_of_a_model_is_checked_against_its_messages(server: Server, tm
     assert f"episodes.jsonl:2: usage.prompt_tokens is 1; the messages add up to {usage['prompt_tokens']}" in message
 
 
-def test_faults_beyond_twenty_are_counted(honest: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(honest, tmp_path / "run")
+def test_faults_beyond_twenty_are_counted(run: Path) -> None:
     (run / "episodes.jsonl").write_text("{torn\n" * 30)
     code, message = check(run)
     assert code == 1
