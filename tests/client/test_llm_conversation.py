@@ -12,6 +12,7 @@ from companyos.policies.json_values import sanitize_json
 from companyos.policies.llm.calls import MALFORMED, read_arguments, tool_calls
 from companyos.policies.llm.conversation import Conversation
 from companyos.policies.llm.prompt import extract_task, parse_result_text, parse_task_text, result_text, task_text
+from companyos.policies.llm.stub_formats import check_results
 from tests.client.builders import NOW, a_step, a_task
 from tests.client.llm_scripts import text_message, tool_call_message
 
@@ -32,17 +33,6 @@ def a_conversation(turns: int, size: int = 2_000) -> Conversation:
     return conversation
 
 
-def check_is_well_formed(messages: list[dict[str, Any]]) -> None:
-    """Check that every result follows the message that called the tool, and that every call has a result."""
-    open_calls: list[str] = []
-    for message in messages:
-        if message["role"] == "tool":
-            open_calls.remove(message["tool_call_id"])
-        else:
-            assert not open_calls
-            open_calls = [call["id"] for call in message.get("tool_calls", ())]
-
-
 def test_a_conversation_within_its_limit_is_not_changed() -> None:
     conversation = a_conversation(turns=3)
     before = [dict(message) for message in conversation.messages]
@@ -61,7 +51,7 @@ def test_the_oldest_tool_results_are_dropped_first_and_replaced_by_their_size() 
     )
     assert re.fullmatch(r"\[2\d{3} characters were dropped to save context; .*\]", output[0])
     assert conversation.estimated_tokens() <= 0.75 * 5_500
-    check_is_well_formed(conversation.messages)
+    check_results(conversation.messages)
 
 
 def test_whole_turns_are_dropped_next_and_the_task_states_how_many() -> None:
@@ -74,7 +64,7 @@ def test_whole_turns_are_dropped_next_and_the_task_states_how_many() -> None:
     assert extract_task(conversation.messages[1]["content"]) == task_text(a_task(LOOK))
     assert conversation.messages[1]["content"].count("were dropped to save context") == 1
     assert conversation.messages[-2]["content"] == "Hm."
-    check_is_well_formed(conversation.messages)
+    check_results(conversation.messages)
 
 
 def test_the_last_turn_is_never_dropped() -> None:
