@@ -81,10 +81,6 @@ def test_the_version_is_that_of_the_package() -> None:
     [
         (["eval"], 2, "--policy is required; installed policies"),
         (["eval", "--policy", "clever"], 2, "policy must be one of grounded"),
-        (["eval", "--policy", "noop", "--seed", "-1"], 2, "--seed"),
-        (["eval", "--policy", "noop", "--seed", "abc"], 2, "--seed"),
-        (["eval", "--policy", "noop", "--chaos", "9"], 2, "--chaos"),
-        (["eval", "--policy", "noop", "--episodes", "0"], 2, "--episodes"),
         (["eval", "--policy", "noop", "--override", "freeze"], 2, "must be NAME=RATE"),
         (["eval", "--policy", "noop", "--split", "test", "--override", "freeze=0"], 2, "cannot be combined"),
         (["eval", "--policy", "noop", "--seed", LARGEST_SEED], 2, f"exceeds the largest seed {LARGEST_SEED}"),
@@ -273,11 +269,7 @@ def test_tasks_lists_scenarios_and_prints_briefs(tiny_url: str) -> None:
 def test_tasks_lists_the_splits_and_the_tasks_of_one(tiny_url: str) -> None:
     assert "task set 1.1.tiny" in RUNNER.invoke(app, ["tasks", "--url", tiny_url]).stdout
     browsed = RUNNER.invoke(app, ["tasks", "--split", "test", "-n", "2", "--url", tiny_url]).stdout
-    assert ["test.tiny.2.00" in browsed, "test.tiny.2.01" in browsed, "test.tiny.2.02" in browsed] == [
-        True,
-        True,
-        False,
-    ]
+    assert [number for number in range(3) if f"test.tiny.2.0{number}" in browsed] == [0, 1]
     assert "2 of 3 tasks; 1 more with -n" in browsed
     assert browsed.count("only here") == browsed.count("as in train") == 1
     listed = json.loads(RUNNER.invoke(app, ["tasks", "--split", "test", "--json", "--url", tiny_url]).stdout)

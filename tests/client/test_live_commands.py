@@ -219,7 +219,6 @@ def test_an_episode_must_be_named_if_several_are_live(commands: CommandRunner) -
         (["restore"], 2, "error: SNAPSHOT is required"),
         (["restore", "latest"], 2, "got 'latest'"),
         (["fork", "0" * 32], 2, "error: unknown-snapshot: "),
-        (["fork", "0" * 32, "--count", "65"], 2, "--count"),
         (["diff", "nobody"], 2, "error: unknown-episode: "),
         (["diff", "--from", "-1"], 2, "--from"),
         (["db", "--json"], 2, "--json needs --sql"),
