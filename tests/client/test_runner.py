@@ -124,7 +124,19 @@ async def test_a_policy_that_returns_early_gives_up(tiny_url: str) -> None:
     assert played.steps[-1].tool == "finish"
 
 
-async def test_a_call_after_the_end_raises_and_takes_no_step(tiny_url: str) -> None:
+async def test_a_call_after_the_end_raises_episode_over_and_takes_no_step(tiny_url: str) -> None:
+    class Late(Scripted):
+        async def play(self, task: TaskView, call: Call) -> None:
+            await super().play(task, call)
+            with pytest.raises(EpisodeOverError):
+                await call("add", {"amount": 1})
+
+    async with CompanyOSEnv(base_url=tiny_url) as env:
+        played = await play_episode(env, a_plan(), Late(ADD_1, ADD_2))
+    assert (played.record.steps, played.record.success, played.trouble) == (2, True, None)
+
+
+async def test_a_policy_may_let_episode_over_propagate(tiny_url: str) -> None:
     async with CompanyOSEnv(base_url=tiny_url) as env:
         played = await play_episode(env, a_plan(), Scripted(ADD_1, ADD_2, ADD_1))
     assert (played.record.steps, played.record.success, played.trouble) == (2, True, None)
@@ -319,19 +331,3 @@ async def test_a_run_that_cannot_begin_does_not_change_the_previous_run(tiny_url
     with pytest.raises(ResetRejectedError):
         await play_all(tiny_url, [a_plan(scenario="none")], out=tmp_path / "run", overwrite=True)
     assert [record.seed for record in read_records(tmp_path / "run")] == [1]
-
-
-async def test_a_late_call_raises_episode_over(tiny_url: str) -> None:
-    seen: list[type[Exception]] = []
-
-    class Late(Scripted):
-        async def play(self, task: TaskView, call: Call) -> None:
-            await call("finish", {})
-            try:
-                await call("add", {"amount": 1})
-            except EpisodeOverError as over:
-                seen.append(type(over))
-
-    async with CompanyOSEnv(base_url=tiny_url) as env:
-        await play_episode(env, a_plan(), Late())
-    assert seen == [EpisodeOverError]
