@@ -86,22 +86,22 @@ def read_evidence(folder: Path, record: EpisodeRecord) -> dict[str, Any]:
 
     Raises UnreadableRunError for a missing or damaged file, and for a signed one that is not canonical JSON.
     """
-    file = folder / EVIDENCE / f"{name_of(record)}{EVIDENCE_SUFFIX}"
+    path = evidence_path(record)
     try:
-        with gzip.open(file) as packed:
+        with gzip.open(folder / path) as packed:
             raw = packed.read(MAX_EVIDENCE_BYTES + 1)
         if len(raw) > MAX_EVIDENCE_BYTES:
             raise UnreadableRunError(f"has more than {MAX_EVIDENCE_BYTES:,} bytes")
         evidence = json.loads(raw)
     except FileNotFoundError:
-        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: missing") from None
+        raise UnreadableRunError(f"{path}: missing") from None
     except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
-        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: {error}") from error
+        raise UnreadableRunError(f"{path}: {error}") from error
     if not isinstance(evidence, dict):
-        raise UnreadableRunError(f"{EVIDENCE}/{file.name}: is not a JSON object")
+        raise UnreadableRunError(f"{path}: is not a JSON object")
     if SIGNATURE in evidence:
         try:
             check_canonical(raw, evidence)
         except BrokenEvidenceError as error:
-            raise UnreadableRunError(f"{EVIDENCE}/{file.name}: {error}") from error
+            raise UnreadableRunError(f"{path}: {error}") from error
     return evidence
