@@ -19,6 +19,7 @@ from companyos.policies.llm.calls import MALFORMED
 from companyos.policies.llm.policy import REMINDERS
 from companyos.policies.llm.prompt import REMINDER, result_text, system_text, task_text
 from companyos.runner import EpisodePlan, StepLine, play_episode
+from companyos.runner.episode import EnvironmentFailureError
 
 
 class InspectPolicy:
@@ -83,10 +84,6 @@ class PlayedSample(StoreModel):
     record: EpisodeRecord | None = None
 
 
-class EnvironmentFailureError(Exception):
-    """Raised if the environment failed in an episode; the sample counts as an error, not as a failure of the model."""
-
-
 @solver
 def play(url: str | None = None, token: str | None = None) -> Solver:
     """Let the model play the sample's task. The transcript contains the rewards; the model does not see them."""
@@ -109,7 +106,7 @@ def play(url: str | None = None, token: str | None = None) -> Solver:
         if policy.failure is not None:
             raise policy.failure
         if played.record.outcome is Outcome.INFRA_ERROR:
-            raise EnvironmentFailureError(played.trouble)
+            raise EnvironmentFailureError(played.trouble)  # an error of the sample, not a failure of the model
         state.completed = True
         return state
 
