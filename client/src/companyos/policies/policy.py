@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from companyos.contract import CompanyOSResetObservation, ToolSpec
     from companyos.schemas import AgentUsage
 
+_MIN_ERROR_STATUS = 400
+
 
 class EpisodeOverError(Exception):
     """Raised by `call` after the end of the episode; a policy may let it propagate."""
@@ -78,15 +80,21 @@ class StepView:
     @property
     def problem(self) -> str | None:
         """Problem code of a call that a service rejected, such as `ticket-locked`."""
-        match self.result:
-            case {"code": str(code), "title": str(), "status": int(status)} if status >= 400:
-                return code
-        return None
+        problem = parse_problem(self.result)
+        return None if problem is None else problem[1]
 
     @property
     def is_refused(self) -> bool:
         """Return whether the environment or a service rejected the call."""
         return self.error is not None or self.problem is not None
+
+
+def parse_problem(result: Any) -> tuple[int, str] | None:
+    """Return status and code if a response is that of a service that rejected the call."""
+    match result:
+        case {"code": str(code), "title": str(), "status": int(status)} if status >= _MIN_ERROR_STATUS:
+            return status, code
+    return None
 
 
 class Call(Protocol):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from companyos.contract import EpisodeRecord
 from companyos.errors import first_validation_error
+from companyos.policies.policy import parse_problem
 from companyos.rescorers import InvalidEvidenceError
 from companyos.viewer.document import ColumnChange, EpisodeDocument, EpisodeFacts, RowChange, Step, StepKind
 from companyos.viewer.explanation import with_explanation
@@ -69,9 +70,6 @@ def _parse_step(cause: str | None) -> int | None:
     """Return the step of an op id, `episode:epoch:step`."""
     step = (cause or "").rpartition(":")[2]
     return int(step) if step.isascii() and step.isdigit() else None
-
-
-_MIN_ERROR_STATUS = 400
 
 
 class AuditLine(BaseModel):
@@ -164,7 +162,7 @@ def _steps(
             changes_by_step.setdefault(change.step, []).append((name, change))
     for line in trajectory.lines:
         service, audit = calls_by_step.get(line.step, (None, None))
-        problem_fields = _parse_problem(line.result)
+        problem_fields = parse_problem(line.result)
         status, problem = problem_fields if problem_fields is not None else (None, None)
         if audit is not None:
             status, problem = audit.status, audit.code or problem
@@ -194,14 +192,6 @@ def _kind(line: TrajectoryLine, *, is_refused: bool, fault: str | None) -> StepK
     if not is_refused:
         return StepKind.CARRIED_OUT
     return StepKind.PLANNED_FAULT if fault is not None else StepKind.PROBLEM
-
-
-def _parse_problem(result: Any) -> tuple[int, str] | None:
-    """Return status and code if a response is a Problem."""
-    match result:
-        case {"code": str(code), "title": str(), "status": int(status)} if status >= _MIN_ERROR_STATUS:
-            return status, code
-    return None
 
 
 def _service_of_tool(tool: str, services: list[str]) -> str | None:
