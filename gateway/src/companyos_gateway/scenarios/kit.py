@@ -21,7 +21,6 @@ from companyos_gateway.evaluation.entity_goals import EntityGoals as EntityGoals
 from companyos_gateway.evaluation.entity_goals import RequestCancelled as RequestCancelled
 from companyos_gateway.evaluation.entity_goals import RequestWithdrawn as RequestWithdrawn
 from companyos_gateway.evaluation.facts import Fact as Fact
-from companyos_gateway.evaluation.facts import Moment as Moment
 from companyos_gateway.evaluation.facts import authority_shown as authority_shown
 from companyos_gateway.evaluation.facts import outsider_shown as outsider_shown
 from companyos_gateway.evaluation.facts import person_shown as person_shown
@@ -63,8 +62,6 @@ from companyos_gateway.evaluation.ticket_goals import TicketGoal as TicketGoal
 from companyos_gateway.evaluation.ticket_goals import TicketLinked as TicketLinked
 from companyos_gateway.evaluation.ticket_rubric import TicketRubric as TicketRubric
 from companyos_gateway.scenarios.blocks.approvers import ApproverChain as ApproverChain
-from companyos_gateway.scenarios.blocks.approvers import DecisionSpec as DecisionSpec
-from companyos_gateway.scenarios.blocks.approvers import add_approver_chain as add_approver_chain
 from companyos_gateway.scenarios.blocks.approvers import affected_people as affected_people
 from companyos_gateway.scenarios.blocks.approvers import field_spec as field_spec
 from companyos_gateway.scenarios.blocks.approvers import leads_and_finance as leads_and_finance
@@ -83,8 +80,6 @@ from companyos_gateway.scenarios.blocks.documents import reassign_grants as reas
 from companyos_gateway.scenarios.blocks.documents import schedule_inspection as schedule_inspection
 from companyos_gateway.scenarios.blocks.extra_tickets import recent_key_slots as recent_key_slots
 from companyos_gateway.scenarios.blocks.metrics import ERROR_RATE as ERROR_RATE
-from companyos_gateway.scenarios.blocks.metrics import PIPELINE_ERRORS as PIPELINE_ERRORS
-from companyos_gateway.scenarios.blocks.metrics import LookalikeMetric as LookalikeMetric
 from companyos_gateway.scenarios.blocks.metrics import MetricPlan as MetricPlan
 from companyos_gateway.scenarios.blocks.metrics import MetricSources as MetricSources
 from companyos_gateway.scenarios.blocks.metrics import MetricTopic as MetricTopic
@@ -153,7 +148,6 @@ from companyos_gateway.world.people import EXECUTIVE as EXECUTIVE
 from companyos_gateway.world.people import FINANCE as FINANCE
 from companyos_gateway.world.people import VENDOR_OPERATIONS as VENDOR_OPERATIONS
 from companyos_gateway.world.pools import pool as pool
-from companyos_gateway.world.records import CURRENCY as CURRENCY
 from companyos_gateway.world.records import draw_contract as draw_contract
 from companyos_gateway.world.records import rounded_amount as rounded_amount
 from companyos_gateway.world.seed_documents.approvalflow import AcceptedValue as AcceptedValue
@@ -168,7 +162,6 @@ from companyos_gateway.world.seed_documents.datahub import DataHubEvent as DataH
 from companyos_gateway.world.seed_documents.datahub import MetricValueRow as MetricValueRow
 from companyos_gateway.world.seed_documents.datahub import PolicyRow as PolicyRow
 from companyos_gateway.world.seed_documents.datahub import RecordRow as RecordRow
-from companyos_gateway.world.seed_documents.datahub import RefreshPlanRow as RefreshPlanRow
 from companyos_gateway.world.seed_documents.datahub import RiskTier as RiskTier
 from companyos_gateway.world.seed_documents.datahub import SourceRow as SourceRow
 from companyos_gateway.world.seed_documents.datahub import VendorRow as VendorRow
