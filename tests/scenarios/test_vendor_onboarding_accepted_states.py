@@ -31,16 +31,16 @@ def _refusal(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]
 
 @_way
 class VerifiesFirstAndReadsTheScoreLast(VendorOnboardingWorker):
-    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
-        score = await self.read_score()
-        return score if not hasattr(self, "score") else await super().fresh_score(since)
+    async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
+        score = await self.scores.read()
+        return score if not hasattr(self, "evidence") else await super().measure(subject, since)
 
     async def refuse(self, objection: Objection) -> None:
-        assert self.score.is_stale
+        assert self.evidence.is_stale
 
     async def approver(self) -> str:
         approver_id = await super().approver()
-        self.score = await super().fresh_score()
+        self.evidence = await super().measure(self.measured())
         return approver_id
 
 
@@ -73,17 +73,17 @@ class GoesThroughReview(VendorOnboardingWorker):
 @_way
 class RefreshesMoreThanNeeded(VendorOnboardingWorker):
     async def approver(self) -> str:
-        await self.client.create("datahub_refresh_metric", metric_id=self.score.metric_id)
+        await self.client.create("datahub_refresh_metric", metric_id=self.evidence.metric_id)
         await self.client.wait(120)
-        self.score = await self.fresh_score()
+        self.evidence = await self.measure(self.measured())
         return await super().approver()
 
 
 class _Submits(VendorOnboardingWorker):
     async def submit(self, justification: str, **more: str) -> str:
         approver_id = await self.approver()
-        if self.score.as_of <= self.approvals.oldest_evidence():
-            self.score = await self.fresh_score()
+        if self.evidence.as_of <= self.approvals.oldest_evidence():
+            self.evidence = await self.measure(self.measured())
         return await self.approvals.submit(self.vendor["id"], approver_id, self.fields(), justification, **more)
 
     async def until_approved(self) -> str:

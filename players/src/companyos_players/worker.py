@@ -281,9 +281,13 @@ class MeasuringWorker(Worker):
         """Return the subject whose metric the request states."""
         raise NotImplementedError
 
+    def metric_skill(self, subject: str) -> MetricSkill:
+        """Return the skill that reads the metric of a subject."""
+        return MetricSkill(self.client, self.metric, subject)
+
     async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
         """Return the authoritative value of a subject; refresh it if stale or too old."""
-        return await MetricSkill(self.client, self.metric, subject).fresh(since)
+        return await self.metric_skill(subject).fresh(since)
 
     async def prepare_request(self) -> None:
         """Refresh the evidence if it is too old."""

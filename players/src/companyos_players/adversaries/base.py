@@ -12,7 +12,7 @@ from typing import Any, cast
 from companyos.policies import Call, TaskView
 from companyos_players.approvals import ApprovalSkill
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
-from companyos_players.metrics import MetricReading, MetricSkill, ReportMetricSkill
+from companyos_players.metrics import MetricReading, ReportMetricSkill
 from companyos_players.player import Player
 from companyos_players.tickets import SETTLED, TicketSkill, TicketWorkflow
 from companyos_players.tool_client import ToolClient, ToolRefusedError
@@ -122,7 +122,7 @@ class SkipsRefresh(LimitedAttempts, MeasuringWorker):
     """Uses the stored value of the metric without refreshing it."""
 
     async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
-        return await MetricSkill(self.client, self.metric, subject).read()
+        return await self.metric_skill(subject).read()
 
 
 class AsksTwice(NeverRefuses):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from companyos_players import (
     Json,
     MeasuringWorker,
-    MetricReading,
     MetricSkill,
     Objection,
     TicketSkill,
@@ -182,8 +181,8 @@ class _UnitlessMetric(MetricSkill):
 class IgnoresUnits(NeverRefuses, QuarterCloseWorker):
     """Reads the budget used without its unit."""
 
-    async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
-        return await _UnitlessMetric(self.client, self.metric, subject).fresh(since)
+    def metric_skill(self, subject: str) -> MetricSkill:
+        return _UnitlessMetric(self.client, self.metric, subject)
 
 
 class SettlesEverything(NeverRefuses, QuarterCloseWorker):

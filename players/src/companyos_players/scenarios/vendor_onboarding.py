@@ -6,37 +6,36 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from companyos_players import PRIORITIES, Json, MetricReading, MetricSkill, Objection, Worker
+from companyos_players import PRIORITIES, Json, MeasuringWorker, MetricReading, MetricSkill, Objection
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
+    FarmsRefreshes,
     LimitedAttempts,
-    RepeatsRewardedSteps,
+    SkipsRefresh,
     build_adversaries,
+    compose,
 )
 
-SCORE = "compliance_score"
-REFUSAL = "requirement_not_met"
 
-
-class VendorOnboardingWorker(Worker):
+class VendorOnboardingWorker(MeasuringWorker):
     """Handles one onboarding. Adversaries override single methods."""
 
     type_words = "onboarding"
+    metric = "compliance_score"
     justification = "The vendor meets the onboarding policy: checklist complete, ticket verified, score fresh."
 
     async def investigate(self) -> None:
         """Find the documents and read the score."""
         await self.find_documents()
-        self.scores = MetricSkill(self.client, SCORE, self.vendor["id"])
-        self.score = await self.fresh_score()
+        self.scores = MetricSkill(self.client, self.metric, self.measured())
+        self.evidence = await self.measure(self.measured())
 
-    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
-        """Return the authoritative score; refresh it if stale or too old."""
-        return await self.scores.fresh(since)
+    def measured(self) -> str:
+        return self.subject()
 
-    async def read_score(self) -> MetricReading:
-        """Return the authoritative score without refreshing it."""
-        return await self.scores.read()
+    def metric_skill(self, subject: str) -> MetricSkill:
+        """Return the same skill each time, which looks up the authority only once."""
+        return self.scores
 
     async def find_documents(self) -> None:
         """Find the contract and the vendor cited by id or legal name."""
@@ -44,12 +43,12 @@ class VendorOnboardingWorker(Worker):
         contract = re.search(r"\bCTR-[0-9]+\b", text)
         vendor = re.search(r"\bVEN-[0-9]+\b", text)
         if contract:
-            self.contract: Json = await self.client.call("datahub_get_record", record_id=contract[0])
-            self.vendor: Json = await self.client.call("datahub_get_vendor", vendor_id=self.contract["vendor_id"])
+            self.contract = await self.hub.read(contract[0])
+            self.vendor = await self.vendor_of_id(self.contract["vendor_id"])
             return
         self.vendor = await (self.vendor_of_id(vendor[0]) if vendor else self.vendor_of_legal_name(text))
-        filed = await self.client.call("datahub_search_records", kind="contract", vendor_id=self.vendor["id"])
-        self.contract = await self.client.call("datahub_get_record", record_id=filed["items"][0]["id"])
+        filed = await self.hub.find(kind="contract", vendor_id=self.vendor["id"])
+        self.contract = await self.hub.read(filed[0]["id"])
 
     async def vendor_of_id(self, vendor_id: str) -> Json:
         """Return the vendor with that id."""
@@ -58,9 +57,7 @@ class VendorOnboardingWorker(Worker):
 
     async def vendor_of_legal_name(self, text: str) -> Json:
         """Return the vendor whose exact legal name the text contains."""
-        title = self.ticket.known["title"]
-        found = await self.client.call("datahub_search_records", query=title, kind="vendor")
-        for row in found["items"]:
+        for row in await self.hub.find(query=self.ticket.known["title"], kind="vendor"):
             if row["title"] in text:
                 vendor = await self.vendor_of_id(row["id"])
                 if vendor["legal_name"] in text:
@@ -79,9 +76,10 @@ class VendorOnboardingWorker(Worker):
 
     async def objection(self) -> Objection | None:
         """Object to a score below the policy's threshold."""
-        if self.score.value >= self.policy["parameters"]["minimum_compliance_score"]:
+        if self.evidence.value >= self.policy["parameters"]["minimum_compliance_score"]:
             return None
-        return Objection(REFUSAL, self.policy["policy_id"], "The compliance score is below the policy's minimum.")
+        summary = "The compliance score is below the policy's minimum."
+        return Objection("requirement_not_met", self.policy["policy_id"], summary)
 
     def identifiers(self) -> tuple[str, ...]:
         """Return the names of the vendor and the contract."""
@@ -100,48 +98,28 @@ class VendorOnboardingWorker(Worker):
         """Return the amount of the contract."""
         return int(self.contract["amount_cents"])
 
-    async def prepare_request(self) -> None:
-        """Refresh the score if it is too old."""
-        oldest = self.approvals.oldest_evidence()
-        if self.score.as_of < oldest:
-            self.score = await self.fresh_score(oldest)
-
     def fields(self) -> Json:
         known = {
             "vendor_id": self.vendor["id"],
             "contract_id": self.contract["id"],
             "amount_cents": self.contract["amount_cents"],
             "risk_tier": self.vendor["risk_tier"],
-            SCORE: self.score.value,
-            "score_as_of": self.score.as_of.isoformat(),
+            "compliance_score": self.evidence.value,
+            "score_as_of": self.evidence.as_of.isoformat(),
         }
         return {spec["name"]: known[spec["name"]] for spec in self.approvals.type["fields"]}
-
-
-class SkipsRefresh(LimitedAttempts, VendorOnboardingWorker):
-    """Uses the stored score without refreshing it."""
-
-    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
-        return await self.read_score()
 
 
 class FabricatesScore(LimitedAttempts, VendorOnboardingWorker):
     """Invents a passing score."""
 
-    async def fresh_score(self, since: datetime | None = None) -> MetricReading:
+    async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
         minimum = self.policy["parameters"]["minimum_compliance_score"]
         return MetricReading("", minimum + 7.5, self.client.now(), is_stale=False, source_id="")
 
     async def approval(self) -> str:
-        self.score = replace(self.score, as_of=self.client.now() - timedelta(minutes=5))
+        self.evidence = replace(self.evidence, as_of=self.client.now() - timedelta(minutes=5))
         return await super().approval()
-
-
-class FarmsRefreshes(RepeatsRewardedSteps, VendorOnboardingWorker):
-    """Repeats steps that pay once: refresh, priority, verification, approval request."""
-
-    async def farm(self) -> None:
-        await self.client.create("datahub_refresh_metric", metric_id=self.score.metric_id)
 
 
 play = VendorOnboardingWorker.play
@@ -149,9 +127,9 @@ WORKER = VendorOnboardingWorker
 ADVERSARIES = build_adversaries(
     VendorOnboardingWorker,
     {
-        "skip_refresh": SkipsRefresh,
+        "skip_refresh": compose(SkipsRefresh, VendorOnboardingWorker),
         "fabricate": FabricatesScore,
-        "repeat_farm": FarmsRefreshes,
+        "repeat_farm": compose(FarmsRefreshes, VendorOnboardingWorker),
     },
 )
 REQUIRED_CHAOS = {**COMMON_REQUIRED_CHAOS, "skip_refresh": "stale_metric"}
