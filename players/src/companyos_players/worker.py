@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import ClassVar
 
 from companyos.policies import Call, TaskView
@@ -155,31 +156,40 @@ class Worker:
         await self.follow_up(request_id)
 
     async def approval(self) -> str:
-        """Get the approval and return its id; ask again after a rejection without a lasting reason."""
-        approver_id = await self.approver()
+        """Get the approval and return its id."""
+        request_id, _ = await self.get_approval(self.approvals, self.approver, self.fields, withdraws=True)
+        return request_id
+
+    async def get_approval(
+        self,
+        approvals: ApprovalSkill,
+        choose_approver: Callable[[], Awaitable[str]],
+        fields: Callable[[], Json],
+        *,
+        withdraws: bool = False,
+    ) -> tuple[str, str]:
+        """Get an approval and return its id and its approver; ask again after a rejection without a lasting reason.
+
+        Raises ToolRefusedError if the request is refused and another approver would not help.
+        """
+        approver_id = await choose_approver()
         while True:
             await self.prepare_request()
             try:
-                request_id = await self.approvals.submit(
-                    self.subject(), approver_id, self.fields(), self.justification, ticket_ref=self.ticket.key
+                request_id = await approvals.submit(
+                    self.subject(), approver_id, fields(), self.justification, ticket_ref=self.ticket.key
                 )
             except ToolRefusedError as refused:
-                approver_id = await self._choose_again(refused, approver_id, self.approver)
+                chosen = await choose_approver() if refused.code in NO_LONGER_ENTITLED else approver_id
+                if chosen == approver_id:
+                    raise
+                approver_id = chosen
                 continue
-            word = await self.approvals.await_decision(request_id, withdraws=True)
-            if word == "approved":
-                return request_id
-            if word == "withdrawn":
-                approver_id = await self.approver()
-
-    async def _choose_again(
-        self, refused: ToolRefusedError, approver_id: str, choose: Callable[[], Awaitable[str]]
-    ) -> str:
-        """Return another approver. Raises the refusal if it has another cause or if the same person is chosen again."""
-        chosen = await choose() if refused.code in NO_LONGER_ENTITLED else approver_id
-        if chosen == approver_id:
-            raise refused
-        return chosen
+            status = await approvals.await_decision(request_id, withdraws=withdraws)
+            if status == "approved":
+                return request_id, approver_id
+            if status == "withdrawn":
+                approver_id = await choose_approver()
 
     async def prepare_request(self) -> None:
         """Update the data that the request states."""
@@ -240,19 +250,8 @@ class OrderedApprovalWorker(Worker):
 
     async def earlier_approval(self, words: str) -> str:
         """Get an earlier approval and return its id; its approver is excluded from the next one."""
-        skill = self.earlier[words]
-        approver_id = await self.earlier_approver(words)
-        while True:
-            await self.prepare_request()
-            fields = self.earlier_fields(words)
-            more = {"ticket_ref": self.ticket.key}
-            try:
-                request_id = await skill.submit(self.subject(), approver_id, fields, self.justification, **more)
-            except ToolRefusedError as refused:
-                approver_id = await self._choose_again(refused, approver_id, lambda: self.earlier_approver(words))
-                continue
-            if await skill.await_decision(request_id) == "approved":
-                break
+        choose, fields = partial(self.earlier_approver, words), partial(self.earlier_fields, words)
+        request_id, approver_id = await self.get_approval(self.earlier[words], choose, fields)
         for other in (*self.earlier.values(), self.approvals):
             other.excluded_ids.add(approver_id)
         return request_id
