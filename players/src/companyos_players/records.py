@@ -31,6 +31,10 @@ class RecordSkill:
         found: list[Json] = (await self.client.call("datahub_search_records", **filters))["items"]
         return found
 
+    async def find_titled(self, title: str, **filters: str) -> list[Json]:
+        """Return the rows with exactly that title on the first page of a search for it."""
+        return [row for row in await self.find(query=title, **filters) if row["title"] == title]
+
     async def find_cited(self, text: str, prefix: str, **filters: str) -> list[Json]:
         """Return the record whose id a text contains, or else those with the title that it quotes."""
         cited = re.search(rf"\b{prefix}-[0-9]+\b", text)
@@ -38,8 +42,7 @@ class RecordSkill:
             return [await self.read(cited[0])]
         title = re.search(r'"([^"]+)"', text)
         assert title is not None, "no record is cited"
-        rows = await self.find(query=title[1], **filters)
-        return [await self.read(row["id"]) for row in rows if row["title"] == title[1]]
+        return [await self.read(row["id"]) for row in await self.find_titled(title[1], **filters)]
 
     async def find_cited_of(self, column: str, text: str, prefix: str, *, kind: str, state: str) -> Json:
         """Return the record that a text cites by its id, or by its title and the vendor or owner in a column."""
@@ -50,10 +53,8 @@ class RecordSkill:
         named, title = re.search(rf"\b{id_prefix}-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
         assert title is not None, f"no {kind} is cited"
         filters = {column: named[0]} if named else {}
-        for row in await self.find(query=title[1], kind=kind, state=state, **filters):
-            if row["title"] == title[1] and (
-                named or (await self.client.call(tool, **{argument: row[column]}))["name"] in text
-            ):
+        for row in await self.find_titled(title[1], kind=kind, state=state, **filters):
+            if named or (await self.client.call(tool, **{argument: row[column]}))["name"] in text:
                 return await self.read(row["id"])
         raise LookupError(f"No {kind} is cited in {text!r}")
 

@@ -190,11 +190,8 @@ class BacklogTriageWorker(Worker):
 
     async def owner_of(self, asset: str) -> str:
         """Return the owner from the asset's record."""
-        title = f"Asset card: {asset}"
-        for row in await self.hub.find(query=title, kind="document"):
-            if row["title"] == title:
-                return str(row["owner_id"])
-        raise LookupError(f"No record of asset {asset!r}")
+        rows = await self.hub.find_titled(f"Asset card: {asset}", kind="document")
+        return str(rows[0]["owner_id"])
 
     async def merge(self, item: Item, original: Item) -> None:
         """Link a duplicate to its original and cancel it."""

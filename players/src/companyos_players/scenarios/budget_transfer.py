@@ -45,9 +45,9 @@ class BudgetTransferWorker(Worker):
 
     async def find_line(self, title: str, center: str) -> Json:
         """Return the line with a title and a cost center."""
-        for row in await self.hub.find(query=title, kind="budget_line"):
-            line = await self.hub.read(row["id"]) if row["title"] == title else None
-            if line is not None and line["fields"]["cost_center"] == center:
+        for row in await self.hub.find_titled(title, kind="budget_line"):
+            line = await self.hub.read(row["id"])
+            if line["fields"]["cost_center"] == center:
                 return line
         raise LookupError(f"No budget line {title!r} in cost centre {center!r}")
 
@@ -227,8 +227,8 @@ class TakesSimilarLine(NeverRefuses, BudgetTransferWorker):
 
     async def find_line(self, title: str, center: str) -> Json:
         right = await super().find_line(title, center)
-        rows = await self.hub.find(query=title, kind="budget_line")
-        twins = [row["id"] for row in rows if row["title"] == title and row["id"] != right["id"]]
+        rows = await self.hub.find_titled(title, kind="budget_line")
+        twins = [row["id"] for row in rows if row["id"] != right["id"]]
         return await self.hub.read(twins[0]) if twins else right
 
 

@@ -39,8 +39,8 @@ class BugEscalationWorker(MeasuringWorker):
         """Return the service's runbook if the request needs one."""
         if all(spec["name"] != "runbook_id" for spec in self.approvals.type["fields"]):
             return None
-        found = await self.hub.find(query=f"Runbook: {self.service}", kind="document")
-        return next(str(row["id"]) for row in found if row["title"] == f"Runbook: {self.service}")
+        rows = await self.hub.find_titled(f"Runbook: {self.service}", kind="document")
+        return str(rows[0]["id"])
 
     async def answer(self, question: str) -> str:
         """Answer with the source of the rate or the policy's threshold."""

@@ -34,20 +34,16 @@ class HandbookUpdateWorker(Worker):
         title, revision = re.search(r'"([^"]+)"', text), re.search(r"[Rr]evision ([0-9]+)", text)
         assert title is not None
         assert revision is not None
-        for row in await self.hub.find(query=title[1], kind="document", state="draft"):
-            if row["title"] == title[1]:
-                draft = await self.hub.read(row["id"])
-                if draft["fields"]["revision"] == int(revision[1]):
-                    return draft
+        for row in await self.hub.find_titled(title[1], kind="document", state="draft"):
+            draft = await self.hub.read(row["id"])
+            if draft["fields"]["revision"] == int(revision[1]):
+                return draft
         raise LookupError(f"No draft is cited in {text!r}")
 
     async def find_published(self) -> Json | None:
         """Return the published page with the same title."""
-        title = self.draft["title"]
-        for row in await self.hub.find(query=title, kind="document", state="published"):
-            if row["title"] == title:
-                return await self.hub.read(row["id"])
-        return None
+        rows = await self.hub.find_titled(self.draft["title"], kind="document", state="published")
+        return await self.hub.read(rows[0]["id"]) if rows else None
 
     async def objection(self) -> Objection | None:
         """Object to an outdated page, a wrong class, or a missing consent."""

@@ -116,8 +116,8 @@ class TakesOtherOffer(NeverRefuses, HiringApprovalWorker):
 
     async def find_offer(self, text: str) -> Json:
         offer = await super().find_offer(text)
-        rows = await self.hub.find(query=offer["title"], kind="job_offer", state="draft")
-        others = [await self.hub.read(row["id"]) for row in rows if row["title"] == offer["title"]]
+        rows = await self.hub.find_titled(offer["title"], kind="job_offer", state="draft")
+        others = [await self.hub.read(row["id"]) for row in rows]
         return next(one for one in others if one["fields"]["cost_center"] != offer["fields"]["cost_center"])
 
 

@@ -89,10 +89,8 @@ class IncidentResponseWorker(MeasuringWorker):
 
     async def depends_on(self) -> str:
         """Return the service's dependencies from its runbook."""
-        title = f"Runbook: {self.report.service}"
-        found = await self.hub.find(query=title, kind="document")
-        row = next(row for row in found if row["title"] == title)
-        return str((await self.hub.read(row["id"]))["fields"]["depends_on"])
+        rows = await self.hub.find_titled(f"Runbook: {self.report.service}", kind="document")
+        return str((await self.hub.read(rows[0]["id"]))["fields"]["depends_on"])
 
     async def objection(self) -> Objection | None:
         """Object if there is no incident, if the outage is announced, or if another ticket is in progress."""
@@ -100,10 +98,7 @@ class IncidentResponseWorker(MeasuringWorker):
             return Objection("requirement_not_met", self.policy["policy_id"], "The rate does not carry it.")
         for known in await self.reports("in_progress"):
             return Objection("duplicate", known.key, "Somebody works on it already.")
-        title = f"Maintenance notice: {self.report.service}"
-        for row in await self.hub.find(query=title, kind="document"):
-            if row["title"] != title:
-                continue
+        for row in await self.hub.find_titled(f"Maintenance notice: {self.report.service}", kind="document"):
             notice = await self.hub.read(row["id"])
             if notice["starts_on"] <= self.ticket.known["created_at"][:10] <= notice["ends_on"]:
                 return Objection("withdrawn", notice["id"], "This is an announced maintenance.")

@@ -40,9 +40,8 @@ class LicenseRenewalWorker(MeasuringWorker):
         vendor, title = re.search(r"\bVEN-[0-9]+\b", text), re.search(r'"([^"]+)"', text)
         assert title is not None, "no license is cited"
         of_vendor = {"vendor_id": vendor[0]} if vendor else {}
-        rows = await self.hub.find(query=title[1], kind="license", state="expiring", **of_vendor)
-        row = next(row for row in rows if row["title"] == title[1])
-        return await self.hub.read(row["id"])
+        rows = await self.hub.find_titled(title[1], kind="license", state="expiring", **of_vendor)
+        return await self.hub.read(rows[0]["id"])
 
     def measured(self) -> str:
         return self.subject()

@@ -257,8 +257,8 @@ class TakesSimilarLine(NeverRefuses, ProjectSelectionWorker):
 
     async def find_line(self, text: str) -> Json:
         right = await super().find_line(text)
-        rows = await self.hub.find(query=right["title"], kind="budget_line")
-        twins = [row["id"] for row in rows if row["title"] == right["title"] and row["id"] != right["id"]]
+        rows = await self.hub.find_titled(right["title"], kind="budget_line")
+        twins = [row["id"] for row in rows if row["id"] != right["id"]]
         return await self.hub.read(twins[0]) if twins else right
 
 

@@ -40,8 +40,7 @@ class SecurityExceptionWorker(Worker):
 
     async def documents(self, title: str) -> list[Json]:
         """Return the documents with a title."""
-        rows = await self.hub.find(query=title, kind="document")
-        return [await self.hub.read(row["id"]) for row in rows if row["title"] == title]
+        return [await self.hub.read(row["id"]) for row in await self.hub.find_titled(title, kind="document")]
 
     async def complete_ticket(self) -> None:
         """Complete the ticket, and choose the approval type: security lead or CTO."""
