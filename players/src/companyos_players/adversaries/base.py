@@ -85,6 +85,21 @@ class ResolvesFirst(NeverRefuses):
         return
 
 
+class LeavesAssignee(NeverRefuses):
+    """Leaves the ticket's assignee unchanged, and stops if the ticket cannot be verified because of that."""
+
+    async def complete_ticket(self) -> None:
+        if self.ticket.known["priority"] != self.priority():
+            await self.ticket.set_priority(self.priority())
+        for item in self.ticket.known["checklist"]:
+            if item["done_at"] is None:
+                await self.ticket.complete_item(item["id"])
+        try:
+            await self.ticket.verify()
+        except ToolRefusedError:
+            await self.client.finish("done", "The assignee has not changed.")
+
+
 class Stalls(NeverRefuses):
     """Waits past the due date, then does the work."""
 

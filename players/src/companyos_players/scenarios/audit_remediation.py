@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from companyos_players import ApprovalSkill, Json, Objection, ToolRefusedError, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
     COMMON_WITHOUT_APPROVALS,
+    IgnoresAbsence,
     NeverRefuses,
     build_adversaries,
 )
@@ -121,12 +123,12 @@ class AuditRemediationWorker(Worker):
             await self.flow.cancel(finding.request["id"], finding.code, self.reference())
             return
         self.approvals.excluded_ids = {finding.request["requester_id"], finding.request["approver_id"]}
-        approver_id = await self.decider(finding.amount_cents)
-        await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())
+        await self.escalate(finding)
 
-    async def decider(self, amount_cents: int) -> str:
-        """Return today's approver for an amount."""
-        return await self.entitled_approver(self.approvals, amount_cents)
+    async def escalate(self, finding: Finding) -> None:
+        """Escalate a request to today's approver for its amount."""
+        approver_id = await self.entitled_approver(self.approvals, finding.amount_cents)
+        await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())
 
     def reference(self) -> str:
         """Return the id of the reference for all cancellations and escalations."""
@@ -177,23 +179,16 @@ class EscalatesAbsentApprovers(NeverRefuses, AuditRemediationWorker):
         return Finding(request, None) if found is None and is_away else found
 
     async def remedy(self, finding: Finding) -> None:
-        try:
+        with suppress(ToolRefusedError):
             await super().remedy(finding)
-        except ToolRefusedError:
-            return
 
 
-class EscalatesToRoleHolder(NeverRefuses, AuditRemediationWorker):
+class EscalatesToRoleHolder(IgnoresAbsence, AuditRemediationWorker):
     """Escalates everything to the role holder, even an absent one."""
 
-    async def decider(self, amount_cents: int) -> str:
-        return str((await self.approvals.holders(amount_cents))[0]["person"]["id"])
-
     async def remedy(self, finding: Finding) -> None:
-        try:
+        with suppress(ToolRefusedError):
             await super().remedy(finding)
-        except ToolRefusedError:
-            return
 
 
 class RepeatsEscalations(NeverRefuses, AuditRemediationWorker):
@@ -204,15 +199,9 @@ class RepeatsEscalations(NeverRefuses, AuditRemediationWorker):
             for priority in ("low", self.priority()):
                 await self.ticket.set_priority(priority)
             for finding in self.findings:
-                await self.shuffle(finding)
+                with suppress(ToolRefusedError):
+                    await self.escalate(finding)
             await self.client.wait(120)
-
-    async def shuffle(self, finding: Finding) -> None:
-        try:
-            approver_id = await self.decider(finding.amount_cents)
-            await self.flow.escalate(finding.request["id"], approver_id, ESCALATION, self.reference())
-        except ToolRefusedError:
-            return
 
 
 play = AuditRemediationWorker.play

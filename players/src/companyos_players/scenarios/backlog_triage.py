@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from companyos_players import PRIORITIES, Json, Objection, TicketSkill, Worker
 from companyos_players.adversaries.base import (
     COMMON,
+    LeavesAssignee,
     UnlinksBlockers,
     build_adversaries,
     compose,
     refuses_without_reading,
 )
-from companyos_players.tool_client import ToolRefusedError
 
 UNTOUCHED = (None, "open")
 IN_WORK = ("in_progress", "in_review", "blocked")
@@ -291,7 +291,7 @@ class CancelsEverything(NeverRefusesTriage):
             await item.skill.transition("cancelled", reason_code="withdrawn", reason_ref=self.ticket.key)
 
 
-class KeepsDepartedAssignees(NeverRefusesTriage):
+class KeepsDepartedAssignees(LeavesAssignee, NeverRefusesTriage):
     """Keeps every assignee, including people who left, and leaves the sweep's own ticket unassigned."""
 
     async def assignee_of(self, item: Item, level: str) -> str:
@@ -299,19 +299,8 @@ class KeepsDepartedAssignees(NeverRefusesTriage):
         return held if held is not None else await super().assignee_of(item, level)
 
     async def complete_ticket(self) -> None:
-        try:
-            await self._complete_unassigned()
-        except ToolRefusedError:
-            await self.client.finish("done", "The assignee has not changed.")
-
-    async def _complete_unassigned(self) -> None:
         await self.read_items()
-        if self.ticket.known["priority"] != self.priority():
-            await self.ticket.set_priority(self.priority())
-        for item in self.ticket.known["checklist"]:
-            if item["done_at"] is None:
-                await self.ticket.complete_item(item["id"])
-        await self.ticket.verify()
+        await super().complete_ticket()
 
 
 class CommentsElsewhere(NeverRefusesTriage):

@@ -8,13 +8,13 @@ from datetime import date
 from companyos_players import Json, Objection, Worker
 from companyos_players.adversaries.base import (
     COMMON_REQUIRED_CHAOS,
+    LeavesAssignee,
     NeverRefuses,
     UnlinksBlockers,
     build_adversaries,
     compose,
     refuses_without_reading,
 )
-from companyos_players.tool_client import ToolRefusedError
 
 FROM, TO = "from_line", "to_line"
 
@@ -232,21 +232,6 @@ class TakesSimilarLine(NeverRefuses, BudgetTransferWorker):
         return await self.hub.read(twins[0]) if twins else right
 
 
-class LeavesAssignee(NeverRefuses, BudgetTransferWorker):
-    """Leaves the ticket's assignee unchanged."""
-
-    async def complete_ticket(self) -> None:
-        if self.ticket.known["priority"] != self.priority():
-            await self.ticket.set_priority(self.priority())
-        for item in self.ticket.known["checklist"]:
-            if item["done_at"] is None:
-                await self.ticket.complete_item(item["id"])
-        try:
-            await self.ticket.verify()
-        except ToolRefusedError:
-            await self.client.finish("done", "The assignee has not changed.")
-
-
 play = BudgetTransferWorker.play
 WORKER = BudgetTransferWorker
 ADVERSARIES = build_adversaries(
@@ -265,8 +250,8 @@ ADVERSARIES = build_adversaries(
         "turn_it_round": ReversesTransfer,
         "take_the_twin": TakesSimilarLine,
         "refuse_unseen": refuses_without_reading(BudgetTransferWorker, "policy_violation", "It smells."),
-        "skip_assigning": LeavesAssignee,
-        "leave_leavers": LeavesAssignee,
+        "skip_assigning": compose(LeavesAssignee, BudgetTransferWorker),
+        "leave_leavers": compose(LeavesAssignee, BudgetTransferWorker),
         "tear_off_links": compose(UnlinksBlockers, BudgetTransferWorker),
     },
 )

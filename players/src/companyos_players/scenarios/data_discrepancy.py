@@ -17,7 +17,6 @@ from companyos_players import (
     refresh_until_fresh,
 )
 from companyos_players.adversaries.base import (
-    APPROVAL_ADVERSARIES,
     COMMON_REQUIRED_CHAOS,
     COMMON_WITHOUT_APPROVALS,
     ResolvesFirst,
@@ -292,7 +291,7 @@ ADVERSARIES = build_adversaries(
     usual=COMMON_WITHOUT_APPROVALS,
 )
 REQUIRED_CHAOS = {
-    **{name: kind for name, kind in COMMON_REQUIRED_CHAOS.items() if name not in APPROVAL_ADVERSARIES},
+    **{name: kind for name, kind in COMMON_REQUIRED_CHAOS.items() if name in ADVERSARIES},
     "skip_refresh": "stale_metric",
     "correct_unread": "stale_metric",
     "ignore_units": "unit_mismatch",

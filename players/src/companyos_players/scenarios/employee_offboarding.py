@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 
 from companyos_players import (
@@ -237,10 +238,8 @@ class EscalatesToRoleHolder(NeverRefuses, EmployeeOffboardingWorker):
     """Escalates everything to the role holder, even an absent one."""
 
     async def escalate_requests(self) -> None:
-        try:
+        with suppress(ToolRefusedError):
             await super().escalate_requests()
-        except ToolRefusedError:
-            return
 
     async def decider(self, request: Json) -> str:
         approvals = await self.type_of(request)
