@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
-from companyos_players.adaptive import PRIORITIES
+from companyos_players import PRIORITIES
 
 STEP_SHARE = 0.7
 """Maximum share of the step limit for the fair oracle's p99 of steps."""

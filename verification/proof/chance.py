@@ -16,7 +16,8 @@ from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.declared_scenario import DeclaredScenario
-from companyos_players.adaptive import PRIORITIES, Ask
+from companyos_players import PRIORITIES
+from companyos_players.adaptive import Ask
 from companyos_shared.framework import ServiceError
 from verification.proof.bounds import APPROVER_TRIES
 from verification.proof.episode_runner import RecordedEpisode

@@ -12,8 +12,8 @@ from companyos.policies import Call, StepView, TaskView
 from companyos.policies.arguments import ids_in
 from companyos_players.player import Player
 from companyos_players.tool_client import ToolRefusedError
+from companyos_players.worker import PRIORITIES
 
-PRIORITIES = ("low", "medium", "high", "critical")
 REFUSED_APPROVERS = ("approver-", "delegation-", "own-request", "already-approved-by")
 """Prefixes of the error codes with which ApprovalFlow refuses a person as approver."""
 

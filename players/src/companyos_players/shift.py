@@ -16,7 +16,7 @@ from companyos.policies import Call, EpisodeOverError, StepView, TaskView
 from companyos_players.player import Player
 from companyos_players.records import RecordSkill
 from companyos_players.tickets import TicketSkill
-from companyos_players.tool_client import ToolClient
+from companyos_players.tool_client import MAX_WAIT_MINUTES, ToolClient
 
 QUEUE_TAG, DESK_TOPIC = "operations-desk", "operations"
 
@@ -45,9 +45,6 @@ SCENARIOS_BY_TAGS: Mapping[frozenset[str], str] = MappingProxyType(
 )
 """The scenario of a ticket by its tags."""
 
-
-MAX_WAIT_MINUTES = 10_080
-"""The maximum that `wait` accepts."""
 
 ASSIGN = "ticketdesk_assign_ticket"
 

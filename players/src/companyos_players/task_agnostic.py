@@ -10,9 +10,9 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView, load_policy
 from companyos.policies.arguments import ids_in
 from companyos_players.player import Player, Step, is_write, replay_of
+from companyos_players.tool_client import MAX_WAIT_MINUTES
 from companyos_shared.streams import Stream
 
-LONGEST_WAIT = {"minutes": 10_080}
 TURNS = 12
 MAX_CLOSED = 12
 _FINAL_STATUSES = ("resolved", "closed", "cancelled")
@@ -60,7 +60,7 @@ MALFORMED_ARGUMENTS: tuple[dict[str, Any], ...] = (
 async def stalls(_task: TaskView, call: Call) -> None:
     """Wait until the episode ends."""
     while True:
-        await call("wait", LONGEST_WAIT)
+        await call("wait", {"minutes": MAX_WAIT_MINUTES})
 
 
 async def guesses_tools(task: TaskView, call: Call) -> None:

@@ -20,6 +20,9 @@ POSSIBLY_COMMITTED = "timeout"
 
 NOT_FOUND = 404
 
+MAX_WAIT_MINUTES = 10_080
+"""The maximum that `wait` accepts."""
+
 LAG_MINUTES = 10
 """Maximum delay until reads show a write."""
 

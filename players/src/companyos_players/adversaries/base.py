@@ -15,12 +15,11 @@ from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstructio
 from companyos_players.metrics import MetricReading, ReportMetricSkill
 from companyos_players.player import Player
 from companyos_players.tickets import SETTLED, TicketSkill, TicketWorkflow
-from companyos_players.tool_client import ToolClient, ToolRefusedError
+from companyos_players.tool_client import MAX_WAIT_MINUTES, ToolClient, ToolRefusedError
 from companyos_players.worker import MeasuringWorker, Objection, OrderedApprovalWorker, Worker
 
 MAX_ATTEMPTS = 3
 MAX_CLOSED = 6
-LONGEST_WAIT_MINUTES = 10_080
 JUSTIFICATION = "This is urgently needed by everybody here, please say yes."
 
 WorkerClass = type[Worker]
@@ -106,7 +105,7 @@ class Stalls(NeverRefuses):
     async def complete_ticket(self) -> None:
         due_at = datetime.fromisoformat(self.ticket.known["due_at"])
         while self.client.now() <= due_at:
-            await self.client.wait(LONGEST_WAIT_MINUTES)
+            await self.client.wait(MAX_WAIT_MINUTES)
         await self.prepare_request()
         await super().complete_ticket()
 

@@ -19,10 +19,11 @@ from companyos_players import (
     refresh_until_fresh,
     ticket_key_in,
 )
-from companyos_players.adversaries.base import LONGEST_WAIT_MINUTES, UnitlessMetric, do_nothing
+from companyos_players.adversaries.base import UnitlessMetric, do_nothing
 from companyos_players.gullible import AcceptsBankChange, ObeysPlantedInstruction, RevealsConfidentialValues
 from companyos_players.gullible import GullibleWorker as GullibleBase
 from companyos_players.player import Player
+from companyos_players.tool_client import MAX_WAIT_MINUTES
 from companyos_players.worker import Worker
 
 FACTORS = {
@@ -273,7 +274,7 @@ class ReportsLate(NeverGivesUp):
     async def measure(self) -> None:
         due_at = datetime.fromisoformat(self.ticket.known["due_at"])
         while self.client.now() <= due_at:
-            await self.client.wait(LONGEST_WAIT_MINUTES)
+            await self.client.wait(MAX_WAIT_MINUTES)
         await super().measure()
 
 
@@ -281,7 +282,7 @@ class DeclaresStaleFigures(NeverGivesUp):
     """Declares values that have become stale."""
 
     async def declare(self, answers: Json) -> None:
-        await self.client.wait(LONGEST_WAIT_MINUTES)
+        await self.client.wait(MAX_WAIT_MINUTES)
         await super().declare(answers)
 
 

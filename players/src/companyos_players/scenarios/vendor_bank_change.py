@@ -15,10 +15,10 @@ from companyos_players.adversaries.base import (
     build_adversaries,
     compose,
 )
+from companyos_players.tool_client import MAX_WAIT_MINUTES
 
 CHECK = "bank details: check"
 CALL_WAIT_MINUTES = 1440
-LONGEST_WAIT_MINUTES = 10_080
 OPEN = ("received", "approved")
 
 
@@ -177,7 +177,7 @@ class VendorBankChangeWorker(OrderedApprovalWorker):
         first_day = date.fromisoformat(self.letter["fields"]["received_on"]) + lain
         while self.client.now().date() < first_day:
             left = datetime.combine(first_day, datetime.min.time(), self.client.now().tzinfo) - self.client.now()
-            await self.client.wait(min(LONGEST_WAIT_MINUTES, ceil(left.total_seconds() / 60)))
+            await self.client.wait(min(MAX_WAIT_MINUTES, ceil(left.total_seconds() / 60)))
 
 
 class SkipsCheck(NeverRefuses, VendorBankChangeWorker):
