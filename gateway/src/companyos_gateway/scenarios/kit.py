@@ -172,6 +172,7 @@ from companyos_gateway.world.seed_documents.ticketdesk import Status as Status
 from companyos_gateway.world.seed_documents.ticketdesk import TicketDeskEvent as TicketDeskEvent
 from companyos_gateway.world.seed_documents.ticketdesk import TicketRow as TicketRow
 from companyos_gateway.world.vendors import CERTIFICATE_DAYS as CERTIFICATE_DAYS
+from companyos_gateway.world.vendors import add_certificate as add_certificate
 from companyos_gateway.world.vendors import categories_of as categories_of
 from companyos_gateway.world.vendors import draw_certificates as draw_certificates
 from companyos_gateway.world.vendors import draw_iban as draw_iban

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache
 from string import ascii_uppercase
 from typing import Any
@@ -123,13 +123,17 @@ def draw_certificates(world: WorldBuilder, stream: Stream, vendor: VendorRow, *,
     kinds = stream.sample(pool("vendors")["wording"]["certificates"], stream.integer(1, 2))
     for index, kind in enumerate(kinds):
         left = stream.integer(-90, -3) if expired and index == 0 else stream.integer(20, 330)
-        expires_on = world.today + timedelta(days=left)
-        issued_on = expires_on - timedelta(days=CERTIFICATE_DAYS)
-        world.datahub.certificates.append(
-            CertificateRow(
-                id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=expires_on
-            )
-        )
+        add_certificate(world, vendor, kind, world.today + timedelta(days=left))
+
+
+def add_certificate(world: WorldBuilder, vendor: VendorRow, kind: str, expires_on: date) -> CertificateRow:
+    """Add a certificate of a vendor that ends on a day, and return it."""
+    issued_on = expires_on - timedelta(days=CERTIFICATE_DAYS)
+    row = CertificateRow(
+        id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=expires_on
+    )
+    world.datahub.certificates.append(row)
+    return row
 
 
 def draw_bank_change(world: WorldBuilder, stream: Stream, vendor: VendorRow) -> None:

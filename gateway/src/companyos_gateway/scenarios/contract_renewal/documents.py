@@ -148,8 +148,8 @@ def _add_certificates(
     kind, other_kind = stream.sample(kit.load_texts(__file__)["certificates"], 2)
     over, left = stream.integer(5, 60), stream.integer(60, 330)
     ends_on = world.today + timedelta(days=-over if variant.is_recertified or is_lacking else left)
-    on_file = _file(world, vendor, kind, ends_on)
-    _file(world, vendor, other_kind, world.today + timedelta(days=stream.integer(-90, 300)))
+    on_file = kit.add_certificate(world, vendor, kind, ends_on)
+    kit.add_certificate(world, vendor, other_kind, world.today + timedelta(days=stream.integer(-90, 300)))
     held = CertificateDocument(kind=kind, issued_on=on_file.issued_on, expires_on=ends_on)
     if is_lacking:
         return CertificatePlan(on_file=on_file, paper=held, document=_document(build, vendor, held))
@@ -161,15 +161,6 @@ def _add_certificates(
     if variant is Variant.AWAITED:
         _add_pending(build, document)
     return CertificatePlan(on_file=on_file, paper=new, document=document)
-
-
-def _file(world: kit.WorldBuilder, vendor: kit.VendorRow, kind: str, ends_on: date) -> kit.CertificateRow:
-    issued_on = ends_on - timedelta(days=kit.CERTIFICATE_DAYS)
-    row = kit.CertificateRow(
-        id=world.ids.take("CRT"), vendor_id=vendor.id, kind=kind, issued_on=issued_on, expires_on=ends_on
-    )
-    world.datahub.certificates.append(row)
-    return row
 
 
 def _document(build: kit.BuildContext, vendor: kit.VendorRow, paper: CertificateDocument) -> kit.RecordRow:
