@@ -68,8 +68,13 @@ def priority_clauses(priorities: Mapping[str, Priority], clause: str) -> str:
     return join_words(clauses)
 
 
-def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP) -> tuple[int, ...]:
-    """Draw the minimum amounts of medium, high and critical priority, such that the amount has the given level."""
+def priority_limits(
+    stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP, unit: str = "_cents"
+) -> Figures:
+    """Draw the minimum amounts of medium, high and critical priority, such that the amount has the given level.
+
+    Return them as figures of a policy: `medium_from_cents`, `high_from_cents`, `critical_from_cents`.
+    """
     level_index = PRIORITIES.index(level)
     steps = amount // step
     gap = max(1, steps // LIMITS_PER_AMOUNT)
@@ -82,15 +87,7 @@ def draw_priority_limits(stream: Stream, amount: int, level: Priority, *, step: 
     for _ in range(len(PRIORITIES) - 1 - level_index):
         above.append(up)
         up += stream.integer(gap, 9 * gap)
-    return tuple(limit * step for limit in below + above)
-
-
-def priority_limits(
-    stream: Stream, amount: int, level: Priority, *, step: int = CENTS_STEP, unit: str = "_cents"
-) -> Figures:
-    """Return the drawn limits as figures of a policy: `medium_from_cents`, `high_from_cents`, `critical_from_cents`."""
-    limits = draw_priority_limits(stream, amount, level, step=step)
-    return {f"{name}_from{unit}": limit for name, limit in zip(PRIORITIES[1:], limits, strict=True)}
+    return {f"{name}_from{unit}": limit * step for name, limit in zip(PRIORITIES[1:], below + above, strict=True)}
 
 
 RATE_STEP, RATE_ROOM = 2, (14, 16)
