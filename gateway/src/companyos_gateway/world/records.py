@@ -76,7 +76,7 @@ def draw_contract(
     }
     if state != "draft":
         fields["signed_on"] = signed_on.isoformat()
-    record = _record(
+    return _add_record(
         world,
         stream,
         kind="contract",
@@ -89,8 +89,6 @@ def draw_contract(
         fields=fields,
         filed_at=draw_office_time(stream, filed_on),
     )
-    world.datahub.records.append(record)
-    return record
 
 
 def rounded_amount(stream: Stream, low: int, high: int) -> int:
@@ -122,7 +120,7 @@ def _draw_record(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> 
         fields["quantity"] = order.fields["quantity"]
         amount_cents = order.amount_cents if high else None
     is_over = state == "expired"
-    record = _record(
+    _add_record(
         world,
         stream,
         kind=entry["kind"],
@@ -135,7 +133,6 @@ def _draw_record(world: WorldBuilder, stream: Stream, entry: dict[str, Any]) -> 
         fields=fields,
         filed_at=filed_at,
     )
-    world.datahub.records.append(record)
 
 
 def _pick_order(world: WorldBuilder, stream: Stream) -> RecordRow:
@@ -148,7 +145,7 @@ def _field(stream: Stream, words: TextTemplate, value: Any) -> Any:
     return words.fill(value) if isinstance(value, str) else value
 
 
-def _record(
+def _add_record(
     world: WorldBuilder,
     stream: Stream,
     *,
@@ -162,7 +159,7 @@ def _record(
     fields: dict[str, Any],
     filed_at: datetime,
 ) -> RecordRow:
-    return RecordRow(
+    record = RecordRow(
         id=world.ids.take(PREFIXES[kind]),
         kind=kind,
         title=title,
@@ -177,3 +174,5 @@ def _record(
         created_at=filed_at,
         updated_at=filed_at,
     )
+    world.datahub.records.append(record)
+    return record

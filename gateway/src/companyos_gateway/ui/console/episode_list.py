@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
+from companyos_gateway.viewer.episode_source import episode_key
 from companyos_gateway.viewer.finished_episodes import FinishedEpisode
 from companyos_gateway.viewer.recorder import ViewerRecorder
 
@@ -48,7 +49,7 @@ def list_episodes(engine: EpisodeEngine, metrics: ViewerRecorder) -> Iterator[Ep
     """Yield the running episodes, most recently used first, then the finished ones, latest first."""
     live = sorted(engine.store, key=lambda episode: -episode.used_at)
     yield from (_from_live(episode) for episode in live if not episode.done)
-    finished_live = {f"{episode.internal_id}.{episode.epoch}": episode for episode in live if episode.done}
+    finished_live = {episode_key(episode): episode for episode in live if episode.done}
     now = time.monotonic()
     for finished in metrics.finished or ():
         yield _from_finished(finished, now, finished_live.pop(finished.source.key, None))
