@@ -28,7 +28,7 @@ def frame_ancestors(*, in_a_space: bool) -> str:
     return _SPACES if in_a_space else NO_FRAMES
 
 
-def pages_router(*, in_a_space: bool = False, has_console: bool = True) -> LazyRouter:
+def pages_router(*, in_a_space: bool, has_console: bool) -> LazyRouter:
     """Return the routes of the pages. In a Space, Hugging Face may embed them in a frame."""
     router = LazyRouter(include_in_schema=False)
     headers = {**_HEADERS, "Content-Security-Policy": _POLICY + frame_ancestors(in_a_space=in_a_space)}

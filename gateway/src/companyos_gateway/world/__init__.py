@@ -5,6 +5,5 @@
 
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.generate import finish_world, generate_world
-from companyos_gateway.world.people import Staff
 
-__all__ = ["Staff", "WorldBuilder", "finish_world", "generate_world"]
+__all__ = ["WorldBuilder", "finish_world", "generate_world"]

@@ -24,8 +24,6 @@ from companyos_gateway.world.splits import words_for_split
 from companyos_gateway.world.vendors import draw_vendors
 from companyos_shared.streams import Stream
 
-__all__ = ["WorldBuilder", "finish_world", "generate_world"]
-
 
 def generate_world(stream: Stream, base: BaseCompany | None = None) -> WorldBuilder:
     """Draw a company from a stream; with a base, draw the part of a larger company that has the task.

@@ -138,9 +138,7 @@ def domain_of(company_name: str) -> str:
     return f"{company_name.lower().replace(' ', '-')}.example"
 
 
-def draw_staff(
-    stream: Stream, ids: IdGenerator, *, today: date, domain: str, taken_names: Collection[str] = ()
-) -> Staff:
+def draw_staff(stream: Stream, ids: IdGenerator, *, today: date, domain: str, taken_names: Collection[str]) -> Staff:
     """Draw the people and teams of a company; no one has a name in `taken_names`."""
     names = _NameGenerator(stream.child("names"), taken_names)
     drafts: dict[str, list[_PersonDraft]] = {}

@@ -103,7 +103,7 @@ def plan_priority(world: WorldBuilder, stream: Stream, ticket: TicketRow, right:
 
     Return the earliest time at which this happens.
     """
-    at, _ = _plan_priority(world, stream, ticket.key, right, PRIORITY_MINUTES, once_verified=ticket.key)
+    at, _ = _plan_priority(world, stream, ticket.key, right, PRIORITY_MINUTES)
     return at
 
 
@@ -163,25 +163,21 @@ def _put_on_hold(world: WorldBuilder, stream: Stream, case: TicketCase) -> Plann
 
 def _change_priority(world: WorldBuilder, stream: Stream, case: TicketCase) -> PlannedEvent:
     """Plan a wrong priority once the ticket is verified; the agent has to correct it before the ticket ends."""
-    key = case.ticket_key
-    at, priority = _plan_priority(world, stream, key, case.priority, URGENCY_MINUTES, once_verified=key)
-    return PlannedEvent(key, {"from": format_time(at), "priority": priority})
+    at, priority = _plan_priority(world, stream, case.ticket_key, case.priority, URGENCY_MINUTES)
+    return PlannedEvent(case.ticket_key, {"from": format_time(at), "priority": priority})
 
 
 def _plan_priority(
-    world: WorldBuilder,
-    stream: Stream,
-    key: str,
-    right: str,
-    minutes: tuple[int, int],
-    *,
-    once_verified: str | None = None,
+    world: WorldBuilder, stream: Stream, key: str, right: str, minutes: tuple[int, int]
 ) -> tuple[datetime, str]:
-    """Plan that a colleague announces and sets a wrong priority; return the time and the priority."""
+    """Plan that a colleague announces and sets a wrong priority once the ticket is verified.
+
+    Return the earliest time at which this happens, and the priority.
+    """
     at = _draw_time(world, stream, minutes)
-    _plan_comment(world, stream, key, stream.choice(_texts()["urgency"]), at, once_verified=once_verified)
+    _plan_comment(world, stream, key, stream.choice(_texts()["urgency"]), at, once_verified=key)
     priority = stream.choice([level for level in PRIORITIES if level != right])
-    _schedule(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=once_verified)
+    _schedule(world, "change", at, {"ticket_key": key, "priority": priority}, once_verified=key)
     return at, priority
 
 

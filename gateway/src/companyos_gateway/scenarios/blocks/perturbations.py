@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from companyos_gateway.chaos import Drift, Group, Injection, Kind, Profile, draw_kinds
-from companyos_gateway.chaos.drift import ALWAYS_RENAMED, draw_field_names, draw_tool_descriptions
+from companyos_gateway.chaos.drift import draw_field_names, draw_tool_descriptions
 from companyos_gateway.chaos.kinds import OPT_IN_KINDS, PERTURBATION_KINDS
 from companyos_gateway.evaluation.cases import TicketCase
 from companyos_gateway.evaluation.injected_instructions import Instruction
@@ -34,9 +34,9 @@ def add_perturbations(
     profile: Profile,
     overrides: Mapping[str, float],
     *,
-    exclude: Collection[Kind] = (),
-    opt_in: Collection[Kind] = (),
-    always_renamed: Mapping[str, str] = ALWAYS_RENAMED,
+    exclude: Collection[Kind],
+    opt_in: Collection[Kind],
+    always_renamed: Mapping[str, str],
 ) -> Perturbations:
     """Draw the perturbations that apply and add them to a finished world.
 
