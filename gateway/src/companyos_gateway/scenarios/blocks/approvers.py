@@ -10,7 +10,7 @@ from companyos_gateway.chaos import Group, Kind
 from companyos_gateway.world.approvals import add_delegation
 from companyos_gateway.world.builder import WorldBuilder
 from companyos_gateway.world.calendar import closing_time, working_days_from
-from companyos_gateway.world.people import FINANCE
+from companyos_gateway.world.people import EXECUTIVE, FINANCE
 from companyos_gateway.world.records import rounded_amount
 from companyos_gateway.world.seed_documents.approvalflow import (
     AcceptedValue,
@@ -57,7 +57,7 @@ class DecisionSpec:
 
 
 def add_approver_chain(
-    world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, kinds: Collection[Kind]
+    world: WorldBuilder, stream: Stream, spec: DecisionSpec, kinds: Collection[Kind]
 ) -> ApproverChain:
     """Add the deputies and delegates of the holders, and return the chain of approvers.
 
@@ -65,39 +65,33 @@ def add_approver_chain(
     today is absent from the next working day on: the first holder, or a further delegate if the holders are absent
     already.
     """
-    holders = list(decision_spec.holder_ids)
+    holders = list(spec.holder_ids)
     first = holders[0]
-    deputy_candidates = stream.shuffled(sorted(set(decision_spec.deputy_candidates) - {*holders, world.agent_id}))
+    deputy_candidates = stream.shuffled(sorted(set(spec.deputy_candidates) - {*holders, world.agent_id}))
     delegations = world.approvalflow.delegations
     world.approvalflow.delegations = [row for row in delegations if row.from_id not in holders or world.is_kept(row)]
     for holder_id in holders:
         world.remove_absences(holder_id)
     leaves = Kind.APPROVER_LEAVES in kinds
     if Kind.APPROVER_OUT_OF_OFFICE not in kinds:
-        world.staff.set_deputy(first, decision_spec.role, deputy_candidates[0])
-        return (
-            _let_first_holder_leave(world, stream, decision_spec, deputy_candidates[0])
-            if leaves
-            else ApproverChain(tuple(holders), {})
-        )
+        world.staff.set_deputy(first, spec.role, deputy_candidates[0])
+        if leaves:
+            return _let_first_holder_leave(world, stream, spec, deputy_candidates[0])
+        return ApproverChain(tuple(holders), {})
     for holder_id in holders:
         _set_long_absence(world, stream, holder_id)
     delegate_id = deputy_candidates.pop()
     world.remove_absences(delegate_id)
-    _delegate(
-        world, stream, decision_spec, delegate_id, limit_cents=_sufficient_limit(stream, decision_spec.amount_cents)
-    )
+    _delegate_enough(world, stream, spec, delegate_id)
     dead_ends = {kind: deputy_candidates.pop() for kind in DEAD_END_KINDS if kind in kinds}
     for kind, person_id in dead_ends.items():
-        _add_dead_end(world, stream, decision_spec, kind, person_id=person_id)
+        _add_dead_end(world, stream, spec, kind, person_id=person_id)
     if leaves:
         dead_ends[Kind.APPROVER_LEAVES] = leaver_id = deputy_candidates.pop()
-        _delegate(
-            world, stream, decision_spec, leaver_id, limit_cents=_sufficient_limit(stream, decision_spec.amount_cents)
-        )
+        _delegate_enough(world, stream, spec, leaver_id)
         _set_long_absence(world, stream, leaver_id, from_tomorrow=True)
     deputy_id = next(iter(dead_ends.values()), delegate_id)
-    world.staff.set_deputy(first, decision_spec.role, deputy_id)
+    world.staff.set_deputy(first, spec.role, deputy_id)
     return ApproverChain((delegate_id,), dead_ends)
 
 
@@ -119,7 +113,7 @@ def add_two_stage_approvers(
     first_id = world.staff.holders(role)[0].id
     world.remove_absences(first_id)
     last_key, last_role = last
-    decision_spec = DecisionSpec(
+    spec = DecisionSpec(
         type_key=last_key,
         role=last_role,
         holder_ids=sorted(one.id for one in world.staff.holders(last_role)),
@@ -127,7 +121,7 @@ def add_two_stage_approvers(
         deputy_candidates=leads_and_finance(world) - {first_id},
         other_types=["purchase_order", "contract_renewal"],
     )
-    chain = add_approver_chain(world, stream, decision_spec, kinds)
+    chain = add_approver_chain(world, stream, spec, kinds)
     add_delegation(
         world,
         first_id,
@@ -223,7 +217,7 @@ def field_spec(name: str, kind: FieldType, description: str) -> FieldSpecRow:
 
 def leads_and_finance(world: WorldBuilder) -> set[str]:
     """Return the people who could stand in for an executive: Finance employees and leads of other departments."""
-    leads = [world.staff.lead(team.id).id for team in world.staff.teams if team.id not in ("executive-office",)]
+    leads = [world.staff.lead(team.id).id for team in world.staff.teams if team.id != EXECUTIVE]
     finance = [one.id for one in world.staff.active(FINANCE)]
     return {*leads, *finance}
 
@@ -233,15 +227,11 @@ def members_without_role(world: WorldBuilder, *team_ids: str) -> set[str]:
     return {one.id for team_id in team_ids for one in world.staff.active(team_id) if not one.roles}
 
 
-def _let_first_holder_leave(
-    world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, delegate_id: str
-) -> ApproverChain:
+def _let_first_holder_leave(world: WorldBuilder, stream: Stream, spec: DecisionSpec, delegate_id: str) -> ApproverChain:
     """Make the first holder absent from the next working day on; a delegation to another person is in force already."""
-    first = decision_spec.holder_ids[0]
+    first = spec.holder_ids[0]
     world.remove_absences(delegate_id)
-    _delegate(
-        world, stream, decision_spec, delegate_id, limit_cents=_sufficient_limit(stream, decision_spec.amount_cents)
-    )
+    _delegate_enough(world, stream, spec, delegate_id)
     _set_long_absence(world, stream, first, from_tomorrow=True)
     return ApproverChain((delegate_id,), {Kind.APPROVER_LEAVES: first})
 
@@ -257,7 +247,7 @@ def _set_long_absence(world: WorldBuilder, stream: Stream, person_id: str, *, fr
 def _delegate(
     world: WorldBuilder,
     stream: Stream,
-    decision_spec: DecisionSpec,
+    spec: DecisionSpec,
     person_id: str,
     *,
     limit_cents: int | None,
@@ -272,9 +262,9 @@ def _delegate(
         ends_at = ends_at if revoked_at else over_at
     add_delegation(
         world,
-        decision_spec.holder_ids[0],
+        spec.holder_ids[0],
         person_id,
-        type_keys=stream.choice(_scopes(stream, decision_spec)),
+        type_keys=stream.choice(_scopes(stream, spec)),
         limit_cents=limit_cents,
         starts_at=starts_at,
         ends_at=ends_at,
@@ -282,24 +272,25 @@ def _delegate(
     )
 
 
-def _scopes(stream: Stream, decision_spec: DecisionSpec) -> Sequence[Sequence[str]]:
-    own = decision_spec.type_key
-    return [[], [own], sorted([own, stream.choice(decision_spec.other_types)])]
+def _scopes(stream: Stream, spec: DecisionSpec) -> Sequence[Sequence[str]]:
+    own = spec.type_key
+    return [[], [own], sorted([own, stream.choice(spec.other_types)])]
 
 
-def _sufficient_limit(stream: Stream, amount_cents: int) -> int | None:
-    return None if stream.chance(0.4) else amount_cents + rounded_amount(stream, 0, 30_000_000)
-
-
-def _add_dead_end(
-    world: WorldBuilder, stream: Stream, decision_spec: DecisionSpec, kind: Kind, *, person_id: str
+def _delegate_enough(
+    world: WorldBuilder, stream: Stream, spec: DecisionSpec, person_id: str, *, is_over: bool = False
 ) -> None:
+    """Delegate without a limit, or with one that the amount does not exceed."""
+    limit = None if stream.chance(0.4) else spec.amount_cents + rounded_amount(stream, 0, 30_000_000)
+    _delegate(world, stream, spec, person_id, limit_cents=limit, is_over=is_over)
+
+
+def _add_dead_end(world: WorldBuilder, stream: Stream, spec: DecisionSpec, kind: Kind, *, person_id: str) -> None:
     world.remove_absences(person_id)
     if kind is Kind.LIMIT_TOO_LOW:
-        short = decision_spec.amount_cents - rounded_amount(stream, 500, decision_spec.amount_cents // 2)
-        _delegate(world, stream, decision_spec, person_id, limit_cents=short)
+        short = spec.amount_cents - rounded_amount(stream, 500, spec.amount_cents // 2)
+        _delegate(world, stream, spec, person_id, limit_cents=short)
         return
-    limit = _sufficient_limit(stream, decision_spec.amount_cents)
-    _delegate(world, stream, decision_spec, person_id, limit_cents=limit, is_over=kind is Kind.EXPIRED_DELEGATION)
+    _delegate_enough(world, stream, spec, person_id, is_over=kind is Kind.EXPIRED_DELEGATION)
     if kind is Kind.DELEGATE_OUT_TOO:
         _set_long_absence(world, stream, person_id)
