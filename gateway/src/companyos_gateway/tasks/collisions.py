@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import chain
 
 from companyos.contract import Split
 from companyos_gateway.chaos import levels
@@ -68,29 +67,23 @@ def find_collisions(
 
     With more than one process, the installed scenarios plan the instances.
     """
-    all_scenarios = catalogue() if scenarios is None else scenarios
-    keys = list(sample(sorted(all_scenarios), count))
+    known = catalogue() if scenarios is None else scenarios
+    keys = list(sample(sorted(known), count))
     result = CollisionSearch()
-    for key, fingerprint_ in zip(keys, _fingerprints(keys, all_scenarios, processes), strict=True):
+    for key, fingerprint_ in zip(keys, _fingerprints(keys, known, processes), strict=True):
         result.add(key, fingerprint_)
     return result
 
 
-def _fingerprints(keys: Sequence[InstanceKey], scenarios: Mapping[str, Scenario], processes: int) -> Iterable[str]:
+def _fingerprints(keys: Sequence[InstanceKey], scenarios: Mapping[str, Scenario], processes: int) -> Iterator[str]:
     if processes == 1:
-        return (_fingerprint(key, scenarios) for key in keys)
-    return _in_parallel(keys, processes)
-
-
-def _in_parallel(keys: Sequence[InstanceKey], processes: int) -> Iterator[str]:
-    parts = [keys[first : first + _CHUNK_SIZE] for first in range(0, len(keys), _CHUNK_SIZE)]
+        yield from (_fingerprint(key, scenarios) for key in keys)
+        return
     with ProcessPoolExecutor(processes) as pool:
-        yield from chain.from_iterable(pool.map(_fingerprint_chunk, parts))
+        yield from pool.map(_fingerprint, keys, chunksize=_CHUNK_SIZE)
 
 
-def _fingerprint_chunk(part: Sequence[InstanceKey]) -> list[str]:
-    return [_fingerprint(key, catalogue()) for key in part]
-
-
-def _fingerprint(key: InstanceKey, scenarios: Mapping[str, Scenario]) -> str:
-    return fingerprint(scenarios[key.scenario].plan(key.seed, key.chaos))
+def _fingerprint(key: InstanceKey, scenarios: Mapping[str, Scenario] | None = None) -> str:
+    """Return the fingerprint of an instance, by default of an installed scenario."""
+    known = catalogue() if scenarios is None else scenarios
+    return fingerprint(known[key.scenario].plan(key.seed, key.chaos))
