@@ -13,28 +13,13 @@ from companyos_gateway.middleware import drain as drains
 from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainingSocket, DrainMiddleware, DrainState
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
-from tests.gateway.transports import ServiceTransport
-
-
-class HeldCalls(ServiceTransport):
-    """Transport to the service that can hold up calls of the agent."""
-
-    def __init__(self) -> None:
-        self.waiting = asyncio.Event()
-        self.free = asyncio.Event()
-        self.free.set()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path == "/notes":
-            self.waiting.set()
-            await self.free.wait()
-        return await super().handle_async_request(request)
+from tests.gateway.transports import Held
 
 
 class Closing:
-    """A gateway that can be drained, and its service, whose calls can be held up."""
+    """A gateway that can be drained, and the transport to its service."""
 
-    def __init__(self, gateway: NotesGateway, held: HeldCalls) -> None:
+    def __init__(self, gateway: NotesGateway, held: Held) -> None:
         self.drain = DrainState()
         self.app = DrainMiddleware(gateway.app, self.drain)
         self.gateway = NotesGateway(
@@ -45,18 +30,14 @@ class Closing:
         )
         self.held = held
 
-    def hold(self) -> None:
-        self.held.waiting.clear()
-        self.held.free.clear()
-
 
 @pytest.fixture
 async def closing(open_gateway: OpenGateway) -> AsyncIterator[Closing]:
-    held = HeldCalls()
+    held = Held()
     async with open_gateway(wrap=held.wrap) as gateway:
         closing = Closing(gateway, held)
         yield closing
-        closing.held.free.set()
+        closing.held.released.set()
         await closing.gateway.http.aclose()
 
 
@@ -81,13 +62,13 @@ async def test_while_draining_new_work_is_rejected_and_reads_are_answered(closin
 
 async def test_a_step_in_flight_is_answered_before_the_drain_ends(closing: Closing) -> None:
     episode_id = await closing.gateway.begin()
-    closing.hold()
+    closing.held.released.clear()
     step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
-    await closing.held.waiting.wait()
+    await closing.held.arrived.wait()
     draining = asyncio.create_task(closing.drain.drain())
     assert await _is_draining(draining)
     assert closing.drain.in_flight == 1
-    closing.held.free.set()
+    closing.held.released.set()
     assert (await step)["observation"]["result"]
     await draining
     assert closing.drain.in_flight == 0
@@ -97,15 +78,15 @@ async def test_while_draining_an_idle_socket_closes_at_once_and_a_busy_one_after
     async with connected(closing.app) as idle, connected(closing.app) as busy:
         await idle.reset()
         await busy.reset(episode_id="busy")
-        closing.hold()
+        closing.held.released.clear()
         message = {"type": "step", "data": {"tool_name": "notes_list_notes", "arguments": {}}}
         await busy.send(message)
         await busy.send(message)
-        await closing.held.waiting.wait()
+        await closing.held.arrived.wait()
         draining = asyncio.create_task(closing.drain.drain())
         assert (await idle.closed())[0] == SERVICE_RESTART
         assert busy.from_app.empty()
-        closing.held.free.set()
+        closing.held.released.set()
         assert (await busy.answer())["data"]["observation"]["result"]
         assert (await busy.closed())[0] == SERVICE_RESTART
         await draining
@@ -138,12 +119,12 @@ async def test_a_socket_opened_while_draining_is_closed_with_a_service_restart(c
 async def test_the_drain_ends_at_its_deadline(closing: Closing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drains, "DRAIN_DEADLINE_S", 0.3)
     episode_id = await closing.gateway.begin()
-    closing.hold()
+    closing.held.released.clear()
     step = asyncio.create_task(closing.gateway.step(episode_id, "notes_list_notes"))
-    await closing.held.waiting.wait()
+    await closing.held.arrived.wait()
     await asyncio.wait_for(closing.drain.drain(), 5)
     assert not step.done()
-    closing.held.free.set()
+    closing.held.released.set()
     await step
 
 

@@ -12,7 +12,7 @@ from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
-from tests.gateway.transports import ServiceTransport
+from tests.gateway.transports import Held, ServiceTransport
 
 
 async def test_a_reset_returns_the_brief_and_an_id(gateway: NotesGateway) -> None:
@@ -241,15 +241,16 @@ async def test_a_repeated_last_step_gets_the_same_response(gateway: NotesGateway
 
 
 async def test_calls_of_one_episode_are_queued_up_to_a_limit(open_gateway: OpenGateway) -> None:
-    gate = asyncio.Event()
-    async with open_gateway(wrap=_Gated(gate).wrap) as gateway:
+    held = Held()
+    async with open_gateway(wrap=held.wrap) as gateway:
         episode = await gateway.begin()
+        held.released.clear()
         calls = [
             asyncio.create_task(gateway.post_step(episode, "notes_write_note", text=str(n)))
             for n in range(MAX_QUEUED_CALLS + 3)
         ]
         refused = await asyncio.wait_for(_first_done(calls, 2), 5)
-        gate.set()
+        held.released.set()
         answers = await asyncio.gather(*calls)
         assert [call.result().json()["code"] for call in refused] == ["too-many-waiting"] * 2
         assert sorted(answer.status_code for answer in answers) == [200] * (MAX_QUEUED_CALLS + 1) + [429] * 2
@@ -307,16 +308,6 @@ class _Counting(ServiceTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self._calls.append(request.url.path)
-        return await super().handle_async_request(request)
-
-
-class _Gated(ServiceTransport):
-    def __init__(self, gate: asyncio.Event) -> None:
-        self._gate = gate
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path == "/notes":
-            await self._gate.wait()
         return await super().handle_async_request(request)
 
 

@@ -15,7 +15,6 @@ from openenv.core.env_server.mcp_types import CallToolAction
 from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.app import create_app
 from companyos_gateway.engine.errors import NotResetError, ServicesUnavailableError
-from companyos_gateway.engine.service_client import ServiceClient
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
 from companyos_gateway.runtime import GatewayRuntime
@@ -23,7 +22,8 @@ from companyos_gateway.scenarios import Instance
 from companyos_gateway.settings import Settings
 from tests.gateway.conftest import NotesGateway, OpenGateway, gateway_over
 from tests.gateway.notes import SERVICE, NoteKeeping
-from verification.in_process import KEY, service_app
+from tests.gateway.transports import Held
+from verification.in_process import in_process_service_client, service_app
 
 
 async def test_a_gateway_reports_unavailable_services_and_keeps_polling() -> None:
@@ -41,30 +41,20 @@ async def test_a_gateway_reports_unavailable_services_and_keeps_polling() -> Non
 async def test_a_failed_late_start_reports_the_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "gateway").mkdir()
     (tmp_path / "gateway" / SECRET_FILE).write_text("no secret")
-    late = LateTransport(httpx.ASGITransport(service_app(SERVICE, tmp_path / "notes")))
-    service_clients = ServiceClients({"notes": ServiceClient("notes", "http://notes", KEY.encode(), late)})
+    late = Held()
+    late.released.clear()
+    client = in_process_service_client("notes", service_app(SERVICE, tmp_path / "notes"), late.wrap)
+    service_clients = ServiceClients({"notes": client})
     app = create_app(
         GatewayRuntime(Settings(start_timeout_s=0.01, data_dir=tmp_path), service_clients=service_clients, scenarios={})
     )
     running = app.router.lifespan_context(app)
     await running.__aenter__()
-    late.is_available.set()
+    late.released.set()
     await asyncio.sleep(0.3)
     assert "the gateway cannot start" in caplog.text
     with pytest.raises(InvalidSecretError):
         await running.__aexit__(None, None, None)
-
-
-class LateTransport(httpx.AsyncBaseTransport):
-    """Transport that delivers no request until `is_available` is set."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
-        self.is_available = asyncio.Event()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await self.is_available.wait()
-        return await self._inner.handle_async_request(request)
 
 
 async def test_an_added_service_gets_its_tools_and_an_empty_company(tmp_path: Path) -> None:

@@ -9,29 +9,24 @@ import pytest
 
 from companyos_gateway.engine import concurrency
 from tests.gateway.conftest import OpenGateway
-from tests.gateway.transports import ServiceTransport
+from tests.gateway.transports import Held, ServiceTransport
 
 CROWD = 100
 QUEUE_TIMEOUT_S = 0.05
 
 
 class ConcurrencyRecorder(ServiceTransport):
-    """Service that holds all requests until released, and counts the concurrent ones."""
+    """Transport that counts the concurrent calls of tools."""
 
     def __init__(self) -> None:
-        self.gateway = asyncio.Event()
-        self.gateway.set()
-        self.entered = asyncio.Event()
         self.inside = self.most = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if not request.url.path.startswith("/notes"):
             return await super().handle_async_request(request)
         self.inside += 1
-        self.entered.set()
         self.most = max(self.most, self.inside)
         try:
-            await self.gateway.wait()
             await asyncio.sleep(0)
             return await super().handle_async_request(request)
         finally:
@@ -54,17 +49,17 @@ async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken
 ) -> None:
     monkeypatch.setattr(concurrency, "MAX_CONCURRENT_STEPS", 1)
     monkeypatch.setattr(concurrency, "QUEUE_TIMEOUT_S", QUEUE_TIMEOUT_S)
-    recorder = ConcurrencyRecorder()
-    async with open_gateway(wrap=recorder.wrap) as gateway:
+    held = Held()
+    async with open_gateway(wrap=held.wrap) as gateway:
         first, second = [await gateway.begin() for _ in range(2)]
-        recorder.gateway.clear()
+        held.released.clear()
         holding = asyncio.create_task(gateway.step(first, "notes_list_notes"))
-        await recorder.entered.wait()
+        await held.arrived.wait()
         refused = await gateway.post_step(second, "notes_write_note", text="too late")
         assert (refused.status_code, refused.json()["code"]) == (503, "services-unavailable")
         assert refused.headers["retry-after"]
         assert (await gateway.step(second, "wait", minutes=5))["observation"]["result"] == {"waited_minutes": 5}
-        recorder.gateway.set()
+        held.released.set()
         assert (await holding)["observation"]["error"] is None
         assert (await gateway.state(second))["step_count"] == 1
         assert len((await gateway.step(second, "notes_list_notes"))["observation"]["result"]) == 2
