@@ -60,6 +60,40 @@ class NotesGateway:
         body: dict[str, Any] = (await self.http.get("/state", params={"episode_id": episode_id})).json()
         return body
 
+    async def texts(self, episode_id: str) -> list[str]:
+        """Return the texts of all notes, which takes a step."""
+        listed = await self.step(episode_id, "notes_list_notes")
+        return [note["text"] for note in listed["observation"]["result"]]
+
+    async def evidence(self, episode_id: str) -> dict[str, Any]:
+        """Return what the services reported, without the internal id of the episode."""
+        stored = (await self.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
+        for change in stored["changes"]["notes"]:
+            change["cause"] = change["cause"] and change["cause"].rpartition(":")[2]
+        return {name: stored[name] for name in ("initial", "changes", "audits", "finish")}
+
+    async def snapshot(self, episode_id: str) -> str:
+        """Take a snapshot and return its id."""
+        answer = await self.http.post(f"/v1/episodes/{episode_id}/snapshots")
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    async def restore(self, episode_id: str, snapshot_id: str) -> httpx.Response:
+        return await self.http.post(f"/v1/episodes/{episode_id}/restore", json={"snapshot": snapshot_id})
+
+    async def fork(self, snapshot_id: str, count: int = 1) -> list[str]:
+        """Fork a snapshot and return the ids of the new episodes."""
+        answer = await self.http.post(f"/v1/snapshots/{snapshot_id}/fork", json={"count": count})
+        assert answer.status_code == 201, answer.text
+        return [opened["episode_id"] for opened in answer.json()]
+
+    async def live_ids(self) -> list[str]:
+        return [state["episode_id"] for state in (await self.http.get("/v1/episodes")).json()]
+
+    async def quarantine(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = (await self.http.get("/v1/quarantine")).json()
+        return items
+
 
 OpenGateway = Callable[..., AbstractAsyncContextManager[NotesGateway]]
 

@@ -30,7 +30,7 @@ async def play(folder: Path) -> None:
     async with gateway_over({"notes": service}, data_dir=folder / "kept") as gateway:
         await gateway.reset(episode_id=EPISODE)
         await gateway.step(EPISODE, "notes_write_note", text="before the snapshot")
-        taken = (await gateway.http.post(f"/v1/episodes/{EPISODE}/snapshots")).json()["id"]
+        taken = await gateway.snapshot(EPISODE)
         await gateway.step(EPISODE, "notes_write_note", text="after the snapshot")
         await gateway.step(EPISODE, "wait", minutes=600)
         state = await gateway.state(EPISODE)

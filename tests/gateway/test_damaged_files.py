@@ -16,7 +16,6 @@ from companyos_gateway.engine.quarantine import Quarantine
 from companyos_gateway.engine.service_clients import ServiceClients
 from tests.gateway.conftest import OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
-from tests.gateway.test_snapshots import snapshot, texts
 
 pytestmark = pytest.mark.matrix
 
@@ -82,9 +81,9 @@ async def test_a_damaged_episode_is_quarantined_with_its_databases(
     damage(kept / "gateway" / "episodes" / folder / name)
     for _ in range(2):
         async with open_kept() as gateway:
-            assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [other]
-            assert f"of {other}" in await texts(gateway, other)
-            (item,) = (await gateway.http.get("/v1/quarantine")).json()
+            assert await gateway.live_ids() == [other]
+            assert f"of {other}" in await gateway.texts(other)
+            (item,) = await gateway.quarantine()
             assert (item["kind"], item["episode_id"]) == ("episode", damaged)
             assert (await gateway.http.get("/readyz")).json()["quarantine"]["items"] == 1
             refused = await gateway.http.get(f"/v1/episodes/{damaged}")
@@ -104,18 +103,18 @@ async def test_a_kept_episode_in_quarantine_is_not_replaced(
     files = kept / "gateway" / "episodes" / folder
     damage(files / ("1.jsonl" if damage is lose_the_last_line else "manifest.json"))
     async with open_kept(**settings) as gateway:
-        assert (await gateway.http.get("/v1/episodes")).json() == []
+        assert await gateway.live_ids() == []
         refused = [
             await gateway.http.get("/v1/episodes/main"),
             await gateway.post_step("main", "notes_list_notes"),
             await gateway.http.post("/reset", json={"scenario": "note_keeping", "episode_id": "main"}),
         ]
         assert {(answer.status_code, answer.json()["code"]) for answer in refused} == {(410, "episode-quarantined")}
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         assert (await gateway.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
     assert notes_in_databases(tmp_path / "notes", folder) == set()
     async with open_kept(**settings) as gateway:
-        assert "one" not in await texts(gateway, "main")
+        assert "one" not in await gateway.texts("main")
 
 
 async def test_an_episode_of_a_changed_task_is_restored_with_the_original_task(open_kept: OpenGateway) -> None:
@@ -123,14 +122,14 @@ async def test_an_episode_of_a_changed_task_is_restored_with_the_original_task(o
         episode = await gateway.begin("one")
         state = await gateway.state(episode)
     async with open_kept(NoteKeeping(later=STARTED_AT)) as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         assert item["reason"] == "task-changed"
     async with open_kept() as gateway:
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
-        assert (await gateway.http.get("/v1/quarantine")).json() == []
+        assert await gateway.quarantine() == []
     async with open_kept() as gateway:
         assert await gateway.state(episode) == state
-        assert "one" in await texts(gateway, episode)
+        assert "one" in await gateway.texts(episode)
 
 
 async def test_an_interrupted_move_to_quarantine_is_completed(
@@ -144,16 +143,16 @@ async def test_an_interrupted_move_to_quarantine_is_completed(
     with monkeypatch.context() as patch:
         patch.setattr(Quarantine, "add_databases", lambda *_given: None)
         async with open_kept() as gateway:
-            (item,) = (await gateway.http.get("/v1/quarantine")).json()
+            (item,) = await gateway.quarantine()
             assert item["databases"] == {}
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         assert list(item["databases"]) == ["notes"]
         (moved,) = (kept / "gateway" / "quarantine").glob("*/episode/manifest.json")
         moved.write_bytes(whole)
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
     async with open_kept() as gateway:
-        assert "one" in await texts(gateway, episode)
+        assert "one" in await gateway.texts(episode)
 
 
 async def test_unknown_files_and_folders_are_not_changed(open_kept: OpenGateway, kept: Path) -> None:
@@ -173,7 +172,7 @@ async def test_unknown_files_and_folders_are_not_changed(open_kept: OpenGateway,
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
     async with open_kept() as gateway:
-        assert "one" in await texts(gateway, episode)
+        assert "one" in await gateway.texts(episode)
         found = (await gateway.http.get("/readyz")).json()["quarantine"]["unknown_files"]
         assert found == 5
     assert [path.read_text() for path in foreign] == ["mine"] * len(foreign)
@@ -185,17 +184,17 @@ async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
 ) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin("one")
-        taken = await snapshot(gateway, episode)
+        taken = await gateway.snapshot(episode)
         await gateway.step(episode, "notes_write_note", text="two")
     content = (path := kept / "gateway" / "snapshots" / f"{taken}.jsonl").read_bytes()
     before = databases(tmp_path / "notes")
     damage(path)
     async with open_kept() as gateway:
-        (item,) = [one for one in (await gateway.http.get("/v1/quarantine")).json() if one["kind"] == "snapshot"]
+        (item,) = [one for one in await gateway.quarantine() if one["kind"] == "snapshot"]
         assert item["snapshot_id"] == taken
         answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={})
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
-        assert "two" in await texts(gateway, episode)
+        assert "two" in await gateway.texts(episode)
     assert content != (kept / "gateway" / "quarantine" / item["id"] / f"{taken}.jsonl").read_bytes()
     assert databases(tmp_path / "notes") == before
 
@@ -207,8 +206,8 @@ async def test_a_missing_service_database_quarantines_the_episode(open_kept: Ope
     for path in (tmp_path / "notes" / "episodes" / folder).iterdir():
         path.unlink()
     async with open_kept() as gateway:
-        assert (await gateway.http.get("/v1/episodes")).json() == []
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert await gateway.live_ids() == []
+        (item,) = await gateway.quarantine()
         assert (item["episode_id"], item["reason"]) == (episode, "database-mismatch")
 
 
@@ -227,7 +226,7 @@ async def test_a_repeated_call_completes_what_a_service_has_already_done(
 ) -> None:
     folder = await quarantined_episode(open_kept, kept)
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         service_quarantine = gateway.service.state.episodes.quarantine
         for entry in item["databases"]["notes"]:
             getattr(service_quarantine, call)(entry)
@@ -235,7 +234,7 @@ async def test_a_repeated_call_completes_what_a_service_has_already_done(
         for expected in ({200, 204}, {404}):
             answer = await (gateway.http.delete(path) if call == "remove" else gateway.http.post(f"{path}/restore"))
             assert answer.status_code in expected, answer.text
-        assert (await gateway.http.get("/v1/quarantine")).json() == []
+        assert await gateway.quarantine() == []
     assert notes_in_databases(tmp_path / "notes", folder) == (set() if call == "remove" else {"one"})
 
 
@@ -245,13 +244,13 @@ async def test_an_item_whose_databases_are_deleted_is_not_restored_and_one_that_
 ) -> None:
     await quarantined_episode(open_kept, kept)
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         for entry in item["databases"]["notes"]:
             getattr(gateway.service.state.episodes.quarantine, done)(entry)
         path = f"/v1/quarantine/{item['id']}"
         answer = await (gateway.http.delete(path) if done == "restore" else gateway.http.post(f"{path}/restore"))
         assert (answer.status_code, answer.json()["code"]) == (409, "quarantine-conflict")
-        assert (await gateway.http.get("/v1/quarantine")).json() == [item]
+        assert await gateway.quarantine() == [item]
 
 
 async def test_concurrent_deletions_of_an_item_delete_it_once(
@@ -268,17 +267,17 @@ async def test_concurrent_deletions_of_an_item_delete_it_once(
 
     monkeypatch.setattr(ServiceClients, "move_quarantined", move_once_both_began)
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         deletions = [gateway.http.delete(f"/v1/quarantine/{item['id']}") for _ in range(2)]
         assert {answer.status_code for answer in await asyncio.gather(*deletions)} == {204, 404}
 
 
 async def test_a_restore_that_was_killed_after_the_move_can_be_repeated(open_kept: OpenGateway, kept: Path) -> None:
     async with open_kept() as gateway:
-        taken = await snapshot(gateway, await gateway.begin())
+        taken = await gateway.snapshot(await gateway.begin())
     truncate(path := kept / "gateway" / "snapshots" / f"{taken}.jsonl")
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         (kept / "gateway" / "quarantine" / item["id"] / path.name).rename(path)
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
     assert path.exists()
@@ -294,7 +293,7 @@ async def test_an_item_whose_reason_was_never_written_is_not_listed(
     for name in names:
         (unfinished / name).write_bytes(b"torn")
     async with open_kept() as gateway:
-        items = (await gateway.http.get("/v1/quarantine")).json()
+        items = await gateway.quarantine()
         assert [(item["id"], item["internal_id"]) for item in items] == [(folder, folder)]
 
 

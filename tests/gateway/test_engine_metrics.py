@@ -99,10 +99,9 @@ async def test_a_span_records_the_result_of_a_step(
 async def test_every_trainer_operation_has_a_separate_span(gateway: NotesGateway, spans: InMemorySpanExporter) -> None:
     begun = await gateway.reset()
     episode_id = begun["episode_id"]
-    taken = await gateway.http.post(f"/v1/episodes/{episode_id}/snapshots")
-    snapshot = {"snapshot": taken.json()["id"]}
-    await gateway.http.post(f"/v1/episodes/{episode_id}/restore", json=snapshot)
-    await gateway.http.post(f"/v1/snapshots/{taken.json()['id']}/fork", json={"count": 2})
+    taken = await gateway.snapshot(episode_id)
+    await gateway.restore(episode_id, taken)
+    await gateway.fork(taken, 2)
     await gateway.http.post("/reset", json={"resume": begun["token"]})
     await gateway.http.post("/reset", json={"scenario": "nowhere"})
     found = {span.name: span for span in spans.get_finished_spans()}

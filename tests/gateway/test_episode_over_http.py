@@ -189,8 +189,8 @@ async def test_the_services_of_a_restored_snapshot_are_checked_at_the_end_of_the
     calls: list[str] = []
     async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
         episode = await gateway.begin("a")
-        taken = (await gateway.http.post(f"/v1/episodes/{episode}/snapshots")).json()["id"]
-        await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
+        taken = await gateway.snapshot(episode)
+        await gateway.restore(episode, taken)
         await gateway.step(episode, "notes_list_notes")
         await gateway.step(episode, "finish", outcome="done", summary="It is done.")
     assert calls.count("/control/digest") == 1

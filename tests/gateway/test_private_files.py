@@ -49,7 +49,6 @@ async def test_a_gateway_in_process_keeps_its_files_private(open_gateway: OpenGa
     async with open_gateway(data_dir=data) as gateway:
         await gateway.reset(episode_id="mine")
         await gateway.step("mine", "notes_write_note", text="x")
-        taken = await gateway.http.post("/v1/episodes/mine/snapshots")
-        assert taken.status_code == 201
+        await gateway.snapshot("mine")
         assert open_to_others(data / "gateway") == {}
         assert open_to_others(gateway.service.state.episodes.storage.folder) == {}

@@ -14,7 +14,6 @@ from companyos_gateway.engine.journal import StepIntent
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
-from tests.gateway.test_snapshots import evidence, restore, snapshot
 from tests.gateway.transports import Held
 
 
@@ -76,7 +75,7 @@ async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
 ) -> None:
     async with open_kept(wrap=held.wrap) as gateway:
         episode = await gateway.begin("one")
-        restoring = restore(gateway, episode, await snapshot(gateway, episode))
+        restoring = gateway.restore(episode, await gateway.snapshot(episode))
         answer = await _while_held(held, restoring, gateway.http.delete(f"/v1/episodes/{episode}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
         assert list((kept / "gateway" / "episodes").glob("[!.]*")) == []
@@ -89,13 +88,13 @@ async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after
         async with connected(gateway.app) as socket:
             await socket.reset(episode_id="mine")
             await socket.step("notes_write_note", text="one")
-            restoring = restore(gateway, "mine", await snapshot(gateway, "mine"))
+            restoring = gateway.restore("mine", await gateway.snapshot("mine"))
             answer = await _while_held(held, restoring, socket.reset(episode_id="mine"))
             assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
             await socket.step("notes_write_note", text="two")
-        output = await evidence(gateway, "mine")
+        output = await gateway.evidence("mine")
     async with open_kept() as gateway:
-        assert await evidence(gateway, "mine") == output
+        assert await gateway.evidence("mine") == output
 
 
 async def test_concurrent_snapshots_respect_the_limit(open_gateway: OpenGateway, held: Held) -> None:

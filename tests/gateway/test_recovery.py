@@ -20,7 +20,6 @@ from companyos_gateway.scenarios import Instance
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import NoteKeeping, rubric
-from tests.gateway.test_snapshots import evidence, fork, snapshot, texts
 from tests.gateway.transports import Held
 
 
@@ -29,10 +28,10 @@ async def test_an_episode_is_recovered_unchanged(open_kept: OpenGateway) -> None
         episode = await gateway.begin()
         for tool, arguments in _SOME_STEPS:
             await gateway.step(episode, tool, **arguments)
-        state, output = await gateway.state(episode), await evidence(gateway, episode)
+        state, output = await gateway.state(episode), await gateway.evidence(episode)
     async with open_kept() as gateway:
         assert await gateway.state(episode) == state
-        assert await evidence(gateway, episode) == output
+        assert await gateway.evidence(episode) == output
         repeated = await gateway.post_step(episode, "notes_list_notes", step=4)
         assert repeated.status_code == 200
         ended = await gateway.step(episode, "finish", outcome="done", summary="Done.")
@@ -46,9 +45,9 @@ async def test_the_evidence_of_a_temporary_error_is_recovered_unchanged(open_kep
         episode = await gateway.begin()
         limited = await gateway.step(episode, "notes_list_notes")
         assert limited["observation"]["result"]["retry_after_s"] == 7
-        output = await evidence(gateway, episode)
+        output = await gateway.evidence(episode)
     async with open_kept(scenario) as gateway:
-        assert await evidence(gateway, episode) == output
+        assert await gateway.evidence(episode) == output
 
 
 async def test_an_interrupted_step_is_completed_once(open_kept: OpenGateway) -> None:
@@ -63,7 +62,7 @@ async def test_an_interrupted_step_is_completed_once(open_kept: OpenGateway) -> 
         assert (await gateway.state(episode))["step_count"] == 2
         answer = (await gateway.post_step(episode, "notes_write_note", step=2, text="two")).json()
         assert answer["observation"]["result"]["text"] == "two"
-        assert (await texts(gateway, episode)).count("two") == 1
+        assert (await gateway.texts(episode)).count("two") == 1
 
 
 async def test_a_truncated_line_at_the_end_of_a_journal_is_removed(open_kept: OpenGateway, kept: Path) -> None:
@@ -87,8 +86,8 @@ async def test_a_journal_that_lacks_writes_of_a_service_is_quarantined(open_kept
         await gateway.step(episode, "notes_write_note", text="one")
     journal.write_bytes(synced)
     async with open_kept() as gateway:
-        assert (await gateway.http.get("/v1/episodes")).json() == []
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert await gateway.live_ids() == []
+        (item,) = await gateway.quarantine()
         assert (item["id"], item["reason"]) == (journal.parent.name, "database-mismatch")
 
 
@@ -129,8 +128,8 @@ async def test_an_exception_of_a_changed_scenario_quarantines_only_its_own_episo
     async with open_kept() as gateway:
         changed, other = [await gateway.begin("one", seed=seed) for seed in (1, 2)]
     async with open_kept(ChangedScenario(defect=defect)) as gateway:
-        assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [other]
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert await gateway.live_ids() == [other]
+        (item,) = await gateway.quarantine()
         assert (item["episode_id"], item["reason"], item["detail"]) == (changed, "task-changed", detail)
     (logged,) = (record for record in caplog.records if record.exc_info)
     assert logged.name == "companyos_gateway.engine.recovery"
@@ -139,8 +138,8 @@ async def test_an_exception_of_a_changed_scenario_quarantines_only_its_own_episo
 async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_kept: OpenGateway, kept: Path) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin()
-        taken = await snapshot(gateway, episode)
-        whole, cut_off = await fork(gateway, taken, 2), await fork(gateway, taken, 3)
+        taken = await gateway.snapshot(episode)
+        whole, cut_off = await gateway.fork(taken, 2), await gateway.fork(taken, 3)
     paths = (kept / "gateway" / "episodes").glob("*/manifest.json")
     manifests = [json.loads(path.read_text())["manifest"] for path in paths]
     (batch,) = {manifest["batch"] for manifest in manifests if manifest["id"] in cut_off}
@@ -148,8 +147,7 @@ async def test_either_all_forks_of_a_batch_are_recovered_or_none(open_kept: Open
     assert not list(notes.iterdir())
     (notes / batch).touch()
     async with open_kept() as gateway:
-        live = {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()}
-        assert live == {episode, *whole}
+        assert set(await gateway.live_ids()) == {episode, *whole}
         assert not list(notes.iterdir())
 
 
@@ -169,7 +167,7 @@ async def test_an_episode_that_replaced_an_ended_one_just_before_a_crash_is_reco
     async with open_kept() as gateway:
         steps = {one["episode_id"]: one["step_count"] for one in (await gateway.http.get("/v1/episodes")).json()}
         assert steps == dict.fromkeys(labels, 0)
-        items = (await gateway.http.get("/v1/quarantine")).json()
+        items = await gateway.quarantine()
         assert [(one["kind"], one["reason"]) for one in items] == [("episode", "duplicate-id")] * len(labels)
 
 
@@ -178,17 +176,17 @@ async def test_unreferenced_data_in_services_is_quarantined(open_kept: OpenGatew
         lost, found = [await gateway.begin() for _ in range(2)]
         for episode in (lost, found):
             await gateway.step(episode, "notes_write_note", text="one")
-        taken = [await snapshot(gateway, episode) for episode in (lost, found)]
+        taken = [await gateway.snapshot(episode) for episode in (lost, found)]
         folder = gateway.runtime.engine().store.get(lost).internal_id
     shutil.rmtree(kept / "gateway" / "episodes" / folder)
     (kept / "gateway" / "snapshots" / f"{taken[0]}.jsonl").unlink()
     async with open_kept() as gateway:
-        assert [state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()] == [found]
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        assert await gateway.live_ids() == [found]
+        (item,) = await gateway.quarantine()
         assert (item["kind"], item["reason"], len(item["databases"]["notes"])) == ("databases", "unknown-owner", 2)
         assert not (tmp_path / "notes" / "episodes" / folder).exists()
         assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
-        assert "one" in await texts(gateway, (await fork(gateway, taken[1]))[0])
+        assert "one" in await gateway.texts((await gateway.fork(taken[1]))[0])
         assert (await gateway.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
     assert list((tmp_path / "notes" / "quarantine").iterdir()) == []
 
@@ -197,16 +195,16 @@ async def test_unreferenced_data_in_services_is_quarantined(open_kept: OpenGatew
 async def test_an_interrupted_drop_is_completed(open_kept: OpenGateway, kept: Path, tmp_path: Path, epoch: int) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin("one")
-        taken = await snapshot(gateway, episode)
+        taken = await gateway.snapshot(episode)
         if epoch > 1:
-            assert (await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})).is_success
+            assert (await gateway.restore(episode, taken)).is_success
         folder = gateway.runtime.engine().store.get(episode).internal_id
     episodes, snapshots = kept / "gateway" / "episodes", kept / "gateway" / "snapshots"
     (episodes / folder).rename(episodes / f".ended-{folder}")
     (snapshots / f"{taken}.jsonl").rename(snapshots / f"{taken}.ended")
     async with open_kept() as gateway:
-        assert (await gateway.http.get("/v1/episodes")).json() == []
-        assert (await gateway.http.get("/v1/quarantine")).json() == []
+        assert await gateway.live_ids() == []
+        assert await gateway.quarantine() == []
     assert [*episodes.iterdir(), *snapshots.iterdir()] == []
     assert [path for path in tmp_path.rglob("*.db*") if "templates" not in path.parts] == []
 
@@ -224,8 +222,8 @@ async def test_an_interrupted_snapshot_leaves_no_files(
             await gateway.runtime.snapshots().take(gateway.runtime.engine().store.get(episode))
         assert len(list((tmp_path / "notes" / "snapshots").glob("*.db"))) == 1
     async with open_kept() as gateway:
-        assert "one" in await texts(gateway, episode)
-        assert (await gateway.http.get("/v1/quarantine")).json() == []
+        assert "one" in await gateway.texts(episode)
+        assert await gateway.quarantine() == []
     assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
     assert list((kept / "gateway" / "snapshots").iterdir()) == []
 
@@ -249,7 +247,7 @@ async def test_a_truncated_snapshot_note_leaves_no_files(
 async def test_without_a_data_folder_no_files_are_left(open_gateway: OpenGateway, tmp_path: Path) -> None:
     async with open_gateway() as gateway:
         episode = await gateway.begin("one")
-        await snapshot(gateway, episode)
+        await gateway.snapshot(episode)
     assert [*(tmp_path / "notes" / "episodes").iterdir(), *(tmp_path / "notes" / "snapshots").iterdir()] == []
 
 
@@ -261,12 +259,12 @@ async def test_a_kept_episode_is_available_after_every_start_and_never_idle(open
         await asyncio.sleep(0.05)
         assert gateway.runtime.engine().store.reap() == 0
     async with open_kept(**settings) as gateway:
-        assert "one" in await texts(gateway, "main")
+        assert "one" in await gateway.texts("main")
         refused = await gateway.http.delete("/v1/episodes/main")
         assert (refused.status_code, refused.json()["code"]) == (409, "episode-kept")
         shown = await gateway.http.post("/console/-/end", data={"episode_id": "main"})
         assert shown.status_code == 409
-        assert "one" in await texts(gateway, "main")
+        assert "one" in await gateway.texts("main")
 
 
 async def test_a_step_whose_client_disconnects_is_still_taken(gateway: NotesGateway) -> None:
@@ -279,7 +277,7 @@ async def test_a_step_whose_client_disconnects_is_still_taken(gateway: NotesGate
         await waiting
     answer = (await gateway.post_step(episode, "notes_write_note", step=1, text="one")).json()
     assert answer["observation"]["result"]["text"] == "one"
-    assert (await texts(gateway, episode)).count("one") == 1
+    assert (await gateway.texts(episode)).count("one") == 1
 
 
 async def test_a_resume_during_a_step_returns_its_result(open_gateway: OpenGateway) -> None:

@@ -149,9 +149,9 @@ async def test_a_screenshot_taken_after_its_episode_was_deleted_is_not_stored(
 
 async def test_screenshots_before_a_restore_are_deleted(gateway: NotesGateway) -> None:
     episode = await _begun(gateway)
-    taken = (await gateway.http.post(f"/v1/episodes/{episode.id}/snapshots")).json()["id"]
+    taken = await gateway.snapshot(episode.id)
     gateway.runtime.metrics.record_screenshot(episode, b"before")
-    await gateway.http.post(f"/v1/episodes/{episode.id}/restore", json={"snapshot": taken})
+    await gateway.restore(episode.id, taken)
     assert (await gateway.http.get(f"/console/episodes/{episode.id}/screenshots")).json() == []
 
 

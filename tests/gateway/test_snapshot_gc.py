@@ -6,21 +6,20 @@ from pathlib import Path
 
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
-from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 
 async def test_databases_shared_by_deleted_snapshots_and_a_live_episode_are_tracked_once(gateway: NotesGateway) -> None:
     episode = await gateway.begin()
     for _ in range(3):
         await gateway.step(episode, "wait", minutes=1)
-        await gateway.http.delete(f"/v1/snapshots/{await snapshot(gateway, episode)}")
+        await gateway.http.delete(f"/v1/snapshots/{await gateway.snapshot(episode)}")
     assert not gateway.runtime.snapshots()._unreferenced
 
 
 async def test_databases_of_a_failed_snapshot_are_deleted(open_kept: OpenGateway, kept: Path, tmp_path: Path) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin()
-        first = await snapshot(gateway, episode)
+        first = await gateway.snapshot(episode)
         await gateway.step(episode, "notes_write_note", text="one")
         folder = kept / "gateway" / "snapshots"
         folder.rename(tmp_path / "away")
@@ -29,7 +28,7 @@ async def test_databases_of_a_failed_snapshot_are_deleted(open_kept: OpenGateway
         assert (refused.status_code, refused.json()["code"]) == (507, "storage-full")
         assert (await gateway.http.delete(f"/v1/snapshots/{first}")).status_code == 204
         assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
-        assert "one" in await texts(gateway, (await fork(gateway, await snapshot(gateway, episode)))[0])
+        assert "one" in await gateway.texts((await gateway.fork(await gateway.snapshot(episode)))[0])
 
 
 async def test_a_socket_that_repeatedly_restores_a_snapshot_has_one_episode(
@@ -37,14 +36,14 @@ async def test_a_socket_that_repeatedly_restores_a_snapshot_has_one_episode(
 ) -> None:
     async with open_gateway(max_episodes=2) as gateway:
         other = await gateway.begin()
-        taken = await snapshot(gateway, other)
+        taken = await gateway.snapshot(other)
         async with connected(gateway.app) as socket:
             for _ in range(4):
                 begun = await socket.exchange(
                     {"type": "reset", "data": {"injected_state": {"snapshot": taken}, "episode_id": "mine"}}
                 )
                 assert begun["type"] == "observation"
-            assert {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()} == {other, "mine"}
+            assert set(await gateway.live_ids()) == {other, "mine"}
 
 
 async def test_a_restore_counts_despite_an_unknown_folder_next_to_the_journal(
@@ -52,10 +51,10 @@ async def test_a_restore_counts_despite_an_unknown_folder_next_to_the_journal(
 ) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin()
-        taken = await snapshot(gateway, episode)
+        taken = await gateway.snapshot(episode)
         await gateway.step(episode, "notes_write_note", text="one")
         (next((kept / "gateway" / "episodes").iterdir()) / "strange").mkdir()
-        assert (await restore(gateway, episode, taken)).status_code == 200
+        assert (await gateway.restore(episode, taken)).status_code == 200
         await gateway.step(episode, "notes_write_note", text="two")
         state = await gateway.state(episode)
     async with open_kept() as gateway:
@@ -67,11 +66,11 @@ async def test_databases_that_only_a_recovered_episode_references_are_deleted_wi
 ) -> None:
     async with open_kept() as gateway:
         origin = await gateway.begin("one")
-        taken = await snapshot(gateway, origin)
-        forked = (await fork(gateway, taken))[0]
+        taken = await gateway.snapshot(origin)
+        forked = (await gateway.fork(taken))[0]
         await gateway.http.delete(f"/v1/snapshots/{taken}")
     async with open_kept() as gateway:
-        assert "one" in await texts(gateway, forked)
+        assert "one" in await gateway.texts(forked)
         await gateway.http.delete(f"/v1/episodes/{forked}")
         await gateway.runtime.engine().store.aclose(keep_files=True)
         assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
@@ -82,18 +81,18 @@ async def test_databases_of_an_episode_restored_from_quarantine_are_kept_until_t
 ) -> None:
     async with open_kept() as gateway:
         origin = await gateway.begin("one")
-        taken = await snapshot(gateway, origin)
-        forked, other = await fork(gateway, taken, count=2)
+        taken = await gateway.snapshot(origin)
+        forked, other = await gateway.fork(taken, count=2)
         await gateway.http.delete(f"/v1/snapshots/{taken}")
         folder = gateway.runtime.engine().store.get(forked).internal_id
     journal = kept / "gateway" / "episodes" / folder / "1.jsonl"
     content = journal.read_bytes()
     journal.write_bytes(content[:-10])
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
         await gateway.http.delete(f"/v1/episodes/{other}")
         await gateway.runtime.engine().store.aclose(keep_files=True)
     journal.write_bytes(content)
     async with open_kept() as gateway:
-        assert "one" in await texts(gateway, forked)
+        assert "one" in await gateway.texts(forked)

@@ -13,50 +13,21 @@ from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
 
 
-async def snapshot(gateway: NotesGateway, episode: str) -> str:
-    answer = await gateway.http.post(f"/v1/episodes/{episode}/snapshots")
-    assert answer.status_code == 201, answer.text
-    taken: str = answer.json()["id"]
-    return taken
-
-
-async def restore(gateway: NotesGateway, episode: str, taken: str) -> Any:
-    return await gateway.http.post(f"/v1/episodes/{episode}/restore", json={"snapshot": taken})
-
-
-async def fork(gateway: NotesGateway, taken: str, count: int = 1) -> list[str]:
-    answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={"count": count})
-    assert answer.status_code == 201, answer.text
-    return [opened["episode_id"] for opened in answer.json()]
-
-
-async def texts(gateway: NotesGateway, episode: str) -> list[str]:
-    listed = await gateway.step(episode, "notes_list_notes")
-    return [note["text"] for note in listed["observation"]["result"]]
-
-
-async def evidence(gateway: NotesGateway, episode: str) -> Any:
-    stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
-    for output in stored["changes"]["notes"]:
-        output["cause"] = output["cause"] and output["cause"].rpartition(":")[2]
-    return {name: stored[name] for name in ("initial", "changes", "audits", "finish")}
-
-
 async def test_a_restored_episode_has_the_state_of_its_snapshot(gateway: NotesGateway) -> None:
     episode = await gateway.begin("before")
-    before, taken = await gateway.state(episode), await snapshot(gateway, episode)
+    before, taken = await gateway.state(episode), await gateway.snapshot(episode)
     await gateway.step(episode, "notes_write_note", text="after")
-    answer = await restore(gateway, episode, taken)
+    answer = await gateway.restore(episode, taken)
     assert answer.status_code == 200
     assert answer.json() == {**before, "epoch": 2}
-    assert "after" not in await texts(gateway, episode)
-    assert "before" in await texts(gateway, episode)
+    assert "after" not in await gateway.texts(episode)
+    assert "before" in await gateway.texts(episode)
 
 
 async def test_a_fork_continues_exactly_like_its_origin(gateway: NotesGateway) -> None:
     origin = await gateway.begin("before", chaos=0)
     await gateway.step(origin, "wait", until="next_working_morning")
-    forks = await fork(gateway, await snapshot(gateway, origin), 3)
+    forks = await gateway.fork(await gateway.snapshot(origin), 3)
     actions: list[tuple[str, dict[str, Any]]] = [
         ("notes_list_notes", {}),
         ("notes_finish_note", {"note_id": 1}),
@@ -69,68 +40,68 @@ async def test_a_fork_continues_exactly_like_its_origin(gateway: NotesGateway) -
         [await gateway.step(episode, tool, **arguments) for tool, arguments in actions] for episode in (origin, *forks)
     ]
     assert all(answers == played[0] for answers in played)
-    output = [await evidence(gateway, episode) for episode in (origin, *forks)]
+    output = [await gateway.evidence(episode) for episode in (origin, *forks)]
     assert all(one == output[0] for one in output)
 
 
 async def test_forks_are_isolated(gateway: NotesGateway) -> None:
     origin = await gateway.begin("before")
-    first, second = await fork(gateway, await snapshot(gateway, origin), 2)
+    first, second = await gateway.fork(await gateway.snapshot(origin), 2)
     await gateway.step(first, "notes_write_note", text="first")
     await gateway.step(second, "notes_write_note", text="second")
-    assert [text for text in await texts(gateway, first) if text in ("before", "first", "second")] == [
+    assert [text for text in await gateway.texts(first) if text in ("before", "first", "second")] == [
         "before",
         "first",
     ]
-    assert [text for text in await texts(gateway, second) if text in ("before", "first", "second")] == [
+    assert [text for text in await gateway.texts(second) if text in ("before", "first", "second")] == [
         "before",
         "second",
     ]
-    assert "first" not in await texts(gateway, origin)
+    assert "first" not in await gateway.texts(origin)
 
 
 async def test_a_snapshot_of_an_untouched_episode_calls_no_service(gateway: NotesGateway) -> None:
     episode = await gateway.begin()
-    taken = await snapshot(gateway, episode)
-    forked = (await fork(gateway, taken))[0]
-    assert await texts(gateway, forked) == await texts(gateway, episode)
+    taken = await gateway.snapshot(episode)
+    forked = (await gateway.fork(taken))[0]
+    assert await gateway.texts(forked) == await gateway.texts(episode)
 
 
 async def test_an_unchanged_database_is_not_copied_again(gateway: NotesGateway, tmp_path: Path) -> None:
     episode = await gateway.begin("before")
-    first = await snapshot(gateway, episode)
+    first = await gateway.snapshot(episode)
     await gateway.step(episode, "notes_list_notes")
-    second = await snapshot(gateway, episode)
+    second = await gateway.snapshot(episode)
     assert first != second
     assert len(list(tmp_path.rglob("snapshots/*.db"))) == 1
     await gateway.http.delete(f"/v1/snapshots/{first}")
-    assert "before" in await texts(gateway, (await fork(gateway, second))[0])
+    assert "before" in await gateway.texts((await gateway.fork(second))[0])
     await gateway.http.delete(f"/v1/snapshots/{second}")
-    third = await snapshot(gateway, episode)
-    assert "before" in await texts(gateway, (await fork(gateway, third))[0])
+    third = await gateway.snapshot(episode)
+    assert "before" in await gateway.texts((await gateway.fork(third))[0])
 
 
 async def test_an_ended_episode_can_be_restored(gateway: NotesGateway) -> None:
     episode = await gateway.begin()
-    taken = await snapshot(gateway, episode)
+    taken = await gateway.snapshot(episode)
     await gateway.step(episode, "finish", outcome="impossible", summary="No.")
-    assert (await restore(gateway, episode, taken)).json()["done"] is False
+    assert (await gateway.restore(episode, taken)).json()["done"] is False
     assert (await gateway.step(episode, "notes_list_notes"))["done"] is False
 
 
 async def test_a_snapshot_of_another_reset_is_rejected_as_foreign(gateway: NotesGateway) -> None:
     episode, other = [await gateway.begin() for _ in range(2)]
-    answer = await restore(gateway, episode, await snapshot(gateway, other))
+    answer = await gateway.restore(episode, await gateway.snapshot(other))
     assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
     assert answer.json()["detail"].startswith("The snapshot belongs to another episode. ")
-    forked = (await fork(gateway, await snapshot(gateway, episode)))[0]
-    assert (await restore(gateway, forked, await snapshot(gateway, episode))).status_code == 200
+    forked = (await gateway.fork(await gateway.snapshot(episode)))[0]
+    assert (await gateway.restore(forked, await gateway.snapshot(episode))).status_code == 200
 
 
 async def test_a_reset_can_start_from_a_snapshot(gateway: NotesGateway) -> None:
     origin = await gateway.begin("before")
     output = await gateway.http.get("/render", params={"episode_id": origin, "format": "json"})
-    state = {"snapshot": await snapshot(gateway, origin)}
+    state = {"snapshot": await gateway.snapshot(origin)}
     body = (await gateway.http.post("/reset", json={"injected_state": state, "episode_id": "mine"})).json()
     assert body["episode_id"] == "mine"
     assert body["observation"]["result"]["text"] == "before"
@@ -165,18 +136,18 @@ async def test_a_resume_accepts_no_other_options(gateway: NotesGateway, body: di
 
 async def test_snapshots_are_listed_and_deleted(gateway: NotesGateway, tmp_path: Path) -> None:
     episode = await gateway.begin("before")
-    taken = await snapshot(gateway, episode)
+    taken = await gateway.snapshot(episode)
     listed = (await gateway.http.get("/v1/snapshots")).json()
     assert [(one["id"], one["episode_id"], one["step"]) for one in listed] == [(taken, episode, 1)]
     assert (await gateway.http.get(f"/v1/snapshots/{taken}")).json() == listed[0]
     kept = list(tmp_path.rglob("snapshots/*.db"))
     assert len(kept) == 1
-    forked = (await fork(gateway, taken))[0]
+    forked = (await gateway.fork(taken))[0]
     assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
     assert (await gateway.http.get("/v1/snapshots")).json() == []
-    assert "before" in await texts(gateway, forked), "a fork outlives its snapshot"
+    assert "before" in await gateway.texts(forked), "a fork outlives its snapshot"
     assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 404
-    second = await snapshot(gateway, episode)
+    second = await gateway.snapshot(episode)
     assert (await gateway.http.delete(f"/v1/episodes/{forked}")).status_code == 204
     assert (await gateway.http.delete(f"/v1/snapshots/{second}")).status_code == 204
     assert list(tmp_path.rglob("snapshots/*.db")) == []
@@ -186,8 +157,8 @@ async def test_a_database_that_only_a_fork_references_is_deleted_with_the_fork(
     gateway: NotesGateway, tmp_path: Path
 ) -> None:
     episode = await gateway.begin("before")
-    taken = await snapshot(gateway, episode)
-    (forked,) = await fork(gateway, taken)
+    taken = await gateway.snapshot(episode)
+    (forked,) = await gateway.fork(taken)
     assert (await gateway.http.delete(f"/v1/snapshots/{taken}")).status_code == 204
     assert len(list(tmp_path.rglob("snapshots/*.db"))) == 1
     assert (await gateway.http.delete(f"/v1/episodes/{forked}")).status_code == 204
@@ -234,36 +205,36 @@ async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_co
     gateway: NotesGateway, tmp_path: Path, damage: Any, code: str
 ) -> None:
     episode = await gateway.begin("before")
-    taken = await snapshot(gateway, episode)
+    taken = await gateway.snapshot(episode)
     await gateway.step(episode, "notes_write_note", text="after")
     state = await gateway.state(episode)
     for path in tmp_path.rglob("snapshots/*.db"):
         damage(path)
     for answer in (
-        await restore(gateway, episode, taken),
+        await gateway.restore(episode, taken),
         await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),
     ):
         assert (answer.status_code, answer.json()["code"]) == (410, code)
     assert await gateway.state(episode) == state
-    assert "after" in await texts(gateway, episode)
+    assert "after" in await gateway.texts(episode)
 
 
 @pytest.mark.parametrize("cut", [1, 200])
 async def test_a_truncated_snapshot_file_is_rejected(open_kept: OpenGateway, kept: Path, cut: int) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin("before")
-        taken = await snapshot(gateway, episode)
+        taken = await gateway.snapshot(episode)
         path = kept / "gateway" / "snapshots" / f"{taken}.jsonl"
         path.write_bytes(path.read_bytes()[:-cut])
-        answer = await restore(gateway, episode, taken)
+        answer = await gateway.restore(episode, taken)
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
-        assert "before" in await texts(gateway, episode)
+        assert "before" in await gateway.texts(episode)
 
 
 async def test_forks_beyond_the_capacity_are_rejected_and_none_is_created(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=3) as gateway:
         episode = await gateway.begin()
-        taken = await snapshot(gateway, episode)
+        taken = await gateway.snapshot(episode)
         answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={"count": 3})
         assert (answer.status_code, answer.json()["code"]) == (503, "at-capacity")
-        assert len((await gateway.http.get("/v1/episodes")).json()) == 1
+        assert await gateway.live_ids() == [episode]

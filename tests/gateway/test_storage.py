@@ -16,7 +16,6 @@ from companyos_gateway.engine import episode_files
 from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.snapshot_files import compute_snapshot_id
 from tests.gateway.conftest import NotesGateway, OpenGateway
-from tests.gateway.test_snapshots import fork, restore, snapshot, texts
 
 
 @contextmanager
@@ -61,11 +60,11 @@ async def test_a_reset_without_free_descriptors_leaves_no_files(open_kept: OpenG
 async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(open_kept: OpenGateway, kept: Path) -> None:
     async with open_kept() as gateway:
         episode = await gateway.begin("one")
-        taken = await snapshot(gateway, episode)
+        taken = await gateway.snapshot(episode)
         with _in_the_way_of(kept / "gateway" / "episodes"):
             refused = [
                 await gateway.http.post("/reset", json={"scenario": "note_keeping"}),
-                await restore(gateway, episode, taken),
+                await gateway.restore(episode, taken),
                 await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),
             ]
         await gateway.step(episode, "notes_write_note", text="two")
@@ -76,9 +75,9 @@ async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(open
             ]
         assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 5
         assert [one["id"] for one in (await gateway.http.get("/v1/snapshots")).json()] == [taken]
-        assert "two" in await texts(gateway, episode)
-        assert "two" not in await texts(gateway, (await fork(gateway, taken))[0])
-        await snapshot(gateway, episode)
+        assert "two" in await gateway.texts(episode)
+        assert "two" not in await gateway.texts((await gateway.fork(taken))[0])
+        await gateway.snapshot(episode)
 
 
 def _fail_to_write(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -90,16 +89,12 @@ async def _begin_ended(gateway: NotesGateway, episode_id: str) -> None:
     await gateway.step(episode_id, "finish", outcome="done", summary="Done.")
 
 
-async def _ids(gateway: NotesGateway) -> set[str]:
-    return {state["episode_id"] for state in (await gateway.http.get("/v1/episodes")).json()}
-
-
 async def test_a_storage_error_at_a_start_frees_no_ended_episode(
     open_gateway: OpenGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_gateway(max_episodes=2) as gateway:
         await _begin_ended(gateway, "a")
-        taken = await snapshot(gateway, "a")
+        taken = await gateway.snapshot("a")
         await _begin_ended(gateway, "b")
         requests = [
             ("/reset", {"scenario": "note_keeping", "episode_id": "a"}),
@@ -111,24 +106,24 @@ async def test_a_storage_error_at_a_start_frees_no_ended_episode(
             patched.setattr(episode_files, "write_file", _fail_to_write)
             refused = [await gateway.http.post(path, json=body) for path, body in requests]
         assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 4
-        assert await _ids(gateway) == {"a", "b"}
+        assert set(await gateway.live_ids()) == {"a", "b"}
         for path, body in requests[:2]:
             assert (await gateway.http.post(path, json=body)).status_code == 200
-        assert await _ids(gateway) == {"a", "c"}
+        assert set(await gateway.live_ids()) == {"a", "c"}
 
 
 async def test_a_fork_with_the_id_of_a_live_episode_frees_no_ended_one(open_gateway: OpenGateway) -> None:
     async with open_gateway(max_episodes=2) as gateway:
         await gateway.reset(episode_id="live")
-        taken = await snapshot(gateway, "live")
+        taken = await gateway.snapshot("live")
         await _begin_ended(gateway, "ended")
         body = {"injected_state": {"snapshot": taken}, "episode_id": "live"}
         refused = await gateway.http.post("/reset", json=body)
         assert (refused.status_code, refused.json()["code"]) == (409, "episode-exists")
-        assert await _ids(gateway) == {"live", "ended"}
+        assert set(await gateway.live_ids()) == {"live", "ended"}
         forked = await gateway.http.post("/reset", json={**body, "episode_id": "ended"})
         assert forked.status_code == 200
-        assert await _ids(gateway) == {"live", "ended"}
+        assert set(await gateway.live_ids()) == {"live", "ended"}
 
 
 def test_a_temporarily_unreadable_manifest_loses_no_episode(tmp_path: Path) -> None:
@@ -146,7 +141,7 @@ async def test_an_invalid_snapshot_is_rejected_and_does_not_prevent_a_start(
     open_kept: OpenGateway, kept: Path, sources: dict[str, str]
 ) -> None:
     async with open_kept() as gateway:
-        taken = await snapshot(gateway, await gateway.begin())
+        taken = await gateway.snapshot(await gateway.begin())
     folder = kept / "gateway" / "snapshots"
     header, _, lines = (folder / f"{taken}.jsonl").read_bytes().partition(b"\n")
     content = json.loads(header)
@@ -157,4 +152,4 @@ async def test_an_invalid_snapshot_is_rejected_and_does_not_prevent_a_start(
     async with open_kept() as gateway:
         answer = await gateway.http.post(f"/v1/snapshots/{name}/fork", json={})
         assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
-        assert len(await fork(gateway, taken)) == 1
+        assert len(await gateway.fork(taken)) == 1

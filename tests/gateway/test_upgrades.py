@@ -13,7 +13,6 @@ import pytest
 from companyos_gateway.engine.manifest import FORMAT
 from tests.gateway.conftest import OpenGateway
 from tests.gateway.data_folder import EPISODE, EXPECTED, FIXTURES
-from tests.gateway.test_snapshots import fork, texts
 
 PACKED = sorted(FIXTURES.glob("data-folder-format-*.tar.gz"))
 OLDER = b'"format":1,"version":"0.1.0"'
@@ -42,13 +41,13 @@ async def test_a_data_folder_of_any_version_is_opened_or_quarantined(
 ) -> None:
     expected, before = unpack(packed, tmp_path), digests(tmp_path)
     async with open_kept() as gateway:
-        items = (await gateway.http.get("/v1/quarantine")).json()
+        items = await gateway.quarantine()
         if not items:
             state = await gateway.state(EPISODE)
             assert {name: state[name] for name in expected["state"]} == expected["state"]
-            assert "after the snapshot" in await texts(gateway, EPISODE)
-            forked = (await fork(gateway, expected["snapshot"]))[0]
-            assert {"before the snapshot"} <= set(await texts(gateway, forked)) - {"after the snapshot"}
+            assert "after the snapshot" in await gateway.texts(EPISODE)
+            forked = (await gateway.fork(expected["snapshot"]))[0]
+            assert {"before the snapshot"} <= set(await gateway.texts(forked)) - {"after the snapshot"}
         else:
             assert {item["reason"] for item in items} <= {"unsupported-format", "task-changed"}
             assert before <= digests(tmp_path)
@@ -62,7 +61,7 @@ async def test_the_first_format_is_quarantined_and_can_be_restored(
         path.write_bytes(b"{" + OLDER + b',"id":"%s"}' % EPISODE.encode())
     before = digests(tmp_path)
     async with open_kept() as gateway:
-        (item,) = (await gateway.http.get("/v1/quarantine")).json()
+        (item,) = await gateway.quarantine()
         assert (item["reason"], item["episode_id"]) == ("unsupported-format", EPISODE)
         assert before <= digests(tmp_path)
         assert (await gateway.http.post(f"/v1/quarantine/{item['id']}/restore")).status_code == 200
