@@ -11,11 +11,13 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from companyos_gateway.app import create_app
 from companyos_gateway.engine.service_clients import ServiceClients
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
+from companyos_shared.wire.context import Actor
 from tests.gateway.notes import SERVICE, NoteKeeping
 from verification.in_process import Wrap, in_process_service_client, service_app
 
@@ -65,6 +67,13 @@ class NotesGateway:
         listed = await self.step(episode_id, "notes_list_notes")
         return [note["text"] for note in listed["observation"]["result"]]
 
+    async def standing(self, episode_id: str) -> Any:
+        """Return the state of an episode, the digest of the service's rows, and the evidence."""
+        engine = self.runtime.engine()
+        context = engine.store.get(episode_id).context("notes", Actor.TRAINER)
+        digest = (await engine.service_clients.digest("notes", context)).digest
+        return await self.state(episode_id), digest, (await self.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
+
     async def evidence(self, episode_id: str) -> dict[str, Any]:
         """Return what the services reported, without the internal id of the episode."""
         stored = (await self.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
@@ -95,6 +104,12 @@ class NotesGateway:
         return items
 
 
+def http_client(app: ASGIApp, url: str = "http://g", *, authorization: str | None = None) -> httpx.AsyncClient:
+    """Return a client of an app in this process, which sends the `Authorization` header if given."""
+    headers = [] if authorization is None else [(b"authorization", authorization.encode())]
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url, headers=headers)
+
+
 OpenGateway = Callable[..., AbstractAsyncContextManager[NotesGateway]]
 
 
@@ -111,8 +126,7 @@ async def gateway_over(
     scenarios = scenarios or {"note_keeping": NoteKeeping()}
     runtime = GatewayRuntime(Settings(**settings), service_clients=ServiceClients(clients), scenarios=scenarios)
     app = create_app(runtime)
-    transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+    async with app.router.lifespan_context(app), http_client(app) as http:
         yield NotesGateway(http, app, runtime, next(iter(services.values())))
 
 

@@ -20,8 +20,7 @@ from companyos_gateway.middleware.auth import AGENT_ROUTES, PUBLIC_PREFIX, PUBLI
 from companyos_gateway.page_paths import is_console_path, is_desk_path
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
-from companyos_shared.wire.context import Actor
-from tests.gateway.conftest import TRAINER, NotesGateway
+from tests.gateway.conftest import TRAINER, NotesGateway, http_client
 from tests.gateway.sockets import connected, handshake
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -59,13 +58,8 @@ AGENTS = {(method, _named(path, "watched")) for method, path in AGENT_ROUTES if 
 STEP: dict[str, Any] = {"action": {"tool_name": "notes_write_note", "arguments": {"text": "a"}}}
 
 
-def _client(gateway: NotesGateway, authorization: str | None = None) -> httpx.AsyncClient:
-    headers = [] if authorization is None else [(b"authorization", authorization.encode())]
-    return httpx.AsyncClient(transport=httpx.ASGITransport(gateway.app), base_url="http://g", headers=headers)
-
-
 def _agent(gateway: NotesGateway, token: str) -> httpx.AsyncClient:
-    return _client(gateway, f"Bearer {token}")
+    return http_client(gateway.app, authorization=f"Bearer {token}")
 
 
 def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
@@ -88,14 +82,6 @@ def _paths(gateway: NotesGateway, episode_id: str) -> Iterator[str]:
     yield "/no/such/route"
 
 
-async def _standing(gateway: NotesGateway, episode_id: str) -> Any:
-    """Return the state of an episode, the digest of the service's rows, and the evidence."""
-    episode = gateway.runtime.engine().store.get(episode_id)
-    digest = await gateway.runtime.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
-    evidence = (await gateway.http.get(f"/v1/episodes/{episode_id}/evidence")).json()
-    return await gateway.state(episode_id), digest.digest, evidence
-
-
 async def _assert_refused(client: httpx.AsyncClient, method: str, path: str, status: int, code: str) -> None:
     answer = await client.request(method, path, json={} if method in {"POST", "PUT", "PATCH", "DELETE"} else None)
     assert answer.status_code == status, f"{method} {path}: {answer.text}"
@@ -109,13 +95,17 @@ async def _assert_refused(client: httpx.AsyncClient, method: str, path: str, sta
 async def test_every_route_except_the_listed_ones_requires_the_trainer_token(locked: NotesGateway) -> None:
     first = await locked.reset(episode_id="watched")
     await locked.step("watched", "notes_write_note", text="before")
-    before = await _standing(locked, "watched")
+    before = await locked.standing("watched")
     paths = set(_paths(locked, "watched"))
     assert {"/reset", "/step", "/state", "/mcp", "/schema", "/docs", "/openapi.json", "/v1/tools"} <= paths
     routes = [(method, path) for path in sorted(paths) for method in METHODS]
     assert set(routes) > PUBLIC_ROUTES
     assert set(routes) > AGENTS
-    unknown, forger, agent = _client(locked), _client(locked, "Bearer wrong"), _agent(locked, first["token"])
+    unknown, forger, agent = (
+        http_client(locked.app),
+        http_client(locked.app, authorization="Bearer wrong"),
+        _agent(locked, first["token"]),
+    )
     for method, path in routes:
         if (method, path) in PUBLIC_ROUTES:
             assert (await unknown.request(method, path)).status_code == 200
@@ -131,23 +121,23 @@ async def test_every_route_except_the_listed_ones_requires_the_trainer_token(loc
         await _assert_refused(forger, method, path, 401, "unknown-token")
         if (method, path) not in AGENTS:
             await _assert_refused(agent, method, path, 403, "trainer-token-required")
-    assert await _standing(locked, "watched") == before
+    assert await locked.standing("watched") == before
     assert await locked.step("watched", "notes_write_note", text="after")
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 async def test_an_invalid_token_is_rejected_by_every_route(locked: NotesGateway, wrong: str) -> None:
     await locked.reset(episode_id="watched")
-    before = await _standing(locked, "watched")
-    async with _client(locked, wrong) as forger:
+    before = await locked.standing("watched")
+    async with http_client(locked.app, authorization=wrong) as forger:
         for method, path in sorted(AGENTS | {("POST", "/reset"), ("GET", "/state"), ("POST", "/mcp")}):
             await _assert_refused(forger, method, path, 401, "unknown-token")
-    assert await _standing(locked, "watched") == before
+    assert await locked.standing("watched") == before
 
 
 async def test_every_socket_requires_the_trainer_token(locked: NotesGateway) -> None:
     token = (await locked.reset(episode_id="watched"))["token"]
-    before = await _standing(locked, "watched")
+    before = await locked.standing("watched")
     sockets = [route.path for route in _routes(locked.app.routes) if isinstance(route, WebSocketRoute)]
     assert set(sockets) >= {"/ws", "/mcp"}
     for path in [*sockets, "/no/such/route"]:
@@ -162,7 +152,7 @@ async def test_every_socket_requires_the_trainer_token(locked: NotesGateway) -> 
             assert orjson.loads(body["body"])["code"] == code
             (closed,) = await handshake(locked.app, path, headers)
             assert closed == {"type": "websocket.close", "code": 1008, "reason": code}
-    assert await _standing(locked, "watched") == before
+    assert await locked.standing("watched") == before
 
 
 async def test_the_trainer_plays_over_both_sockets(locked: NotesGateway) -> None:
@@ -224,7 +214,7 @@ async def test_the_outcome_of_an_episode_is_shown_to_the_trainer_only(locked: No
 async def test_an_agent_cannot_tell_whether_another_episode_exists(locked: NotesGateway, named: str) -> None:
     mine = await locked.reset(episode_id="mine")
     await locked.reset(episode_id="theirs")
-    before = await _standing(locked, "theirs")
+    before = await locked.standing("theirs")
     async with _agent(locked, mine["token"]) as agent:
         answers = [
             await agent.post("/step", json={"episode_id": named, **STEP}),
@@ -240,7 +230,7 @@ async def test_an_agent_cannot_tell_whether_another_episode_exists(locked: Notes
             "status": 404,
             "code": "unknown-episode",
         }
-    assert await _standing(locked, "theirs") == before
+    assert await locked.standing("theirs") == before
 
 
 async def test_the_list_of_all_tools_requires_the_trainer_token(locked: NotesGateway) -> None:
@@ -264,8 +254,7 @@ async def test_requests_with_tokens_are_rejected_while_services_are_unavailable(
     late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
     settings = Settings(start_timeout_s=0.01, trainer_token=SecretStr(TRAINER))
     app = create_app(GatewayRuntime(settings, service_clients=late, scenarios={}))
-    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g")
-    async with app.router.lifespan_context(app), client as http:
+    async with app.router.lifespan_context(app), http_client(app) as http:
         for path in ("/step", "/reset"):
             answer = await http.post(path, json={}, headers={"Authorization": f"Bearer {'A' * TOKEN_LENGTH}"})
             assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
@@ -279,14 +268,14 @@ async def test_two_authorization_headers_are_rejected(locked: NotesGateway) -> N
 
 
 async def test_the_authorization_scheme_is_case_insensitive(locked: NotesGateway) -> None:
-    async with _client(locked, f"bEARER  {TRAINER}") as trainer:
+    async with http_client(locked.app, authorization=f"bEARER  {TRAINER}") as trainer:
         assert (await trainer.get("/metadata")).status_code == 200
 
 
 async def test_without_a_trainer_token_no_authorization_is_required(gateway: NotesGateway) -> None:
     first = await gateway.reset(episode_id="open")
     for authorization in (None, "Bearer wrong", f"Bearer {first['token']}"):
-        async with _client(gateway, authorization) as anonymous:
+        async with http_client(gateway.app, authorization=authorization) as anonymous:
             assert (await anonymous.get("/state", params={"episode_id": "open"})).status_code == 200
             assert (await anonymous.post("/step", json={"episode_id": "open", **STEP})).status_code == 200
     async with connected(gateway.app) as socket:
@@ -295,6 +284,6 @@ async def test_without_a_trainer_token_no_authorization_is_required(gateway: Not
 
 async def test_no_response_has_cors_headers(locked: NotesGateway) -> None:
     origin = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
-    for client in (locked.http, _client(locked)):
+    for client in (locked.http, http_client(locked.app)):
         answer = await client.request("OPTIONS", "/step", headers=origin)
         assert not [name for name in answer.headers if name.startswith("access-control-")]

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import pytest
 
 from companyos_gateway.middleware import drain as drains
 from companyos_gateway.middleware.drain import SERVICE_RESTART, DrainingSocket, DrainMiddleware, DrainState
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, http_client
 from tests.gateway.sockets import connected
 from tests.gateway.transports import Held
 
@@ -22,12 +21,7 @@ class Closing:
     def __init__(self, gateway: NotesGateway, held: Held) -> None:
         self.drain = DrainState()
         self.app = DrainMiddleware(gateway.app, self.drain)
-        self.gateway = NotesGateway(
-            httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://g"),
-            gateway.app,
-            gateway.runtime,
-            gateway.service,
-        )
+        self.gateway = NotesGateway(http_client(self.app), gateway.app, gateway.runtime, gateway.service)
         self.held = held
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import jsonschema
 import pytest
 
 from tests.contract.crawler import Page
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, http_client
 from tests.gateway.notes import NoteKeeping
 
 LIST: dict[str, Any] = {"action": {"tool_name": "notes_list_notes", "arguments": {}}}
@@ -177,9 +176,7 @@ async def test_an_agent_sees_neither_rewards_nor_the_task_in_a_rendering(locked:
     address = await _created(locked, episode_id="mine")
     token = (await locked.http.get(f"{address}/state")).json()["token"]
     await _step(locked, address, "notes_finish_note", note_id=1)
-    transport = httpx.ASGITransport(locked.app)
-    headers = {"Authorization": f"Bearer {token}"}
-    async with httpx.AsyncClient(transport=transport, base_url="http://g", headers=headers) as agent:
+    async with http_client(locked.app, authorization=f"Bearer {token}") as agent:
         shown = (await agent.get(f"{address}/render")).json()
         texts = [(await agent.get(f"{address}/render", params={"format": form})).text for form in ("ansi", "html")]
     hidden = ("total", "outcome", "scenario", "seed", "chaos")

@@ -16,7 +16,6 @@ import pytest
 from starlette.types import Message
 
 from companyos_gateway.middleware import body_limit
-from companyos_shared.wire.context import Actor
 from tests.gateway.conftest import NotesGateway
 from tests.gateway.sockets import Socket, connected
 
@@ -90,13 +89,6 @@ def _id(entry: Any) -> str | None:
     return entry if isinstance(entry, str) and len(entry) < 40 and "{" not in entry else ""
 
 
-async def standing(gateway: NotesGateway) -> Any:
-    """Return the state of the episode `live` and the digest of its rows."""
-    episode = gateway.runtime.engine().store.get("live")
-    digest = await gateway.runtime.engine().service_clients.digest("notes", episode.context("notes", Actor.TRAINER))
-    return await gateway.state("live"), digest.digest
-
-
 def _coded(text: str) -> str:
     return text.partition(":")[0]
 
@@ -118,7 +110,7 @@ async def test_http_requests_over_a_limit_are_rejected_with_a_code(
 ) -> None:
     await gateway.reset(episode_id="live")
     await gateway.step("live", "notes_write_note", text="a")
-    before = await standing(gateway)
+    before = await gateway.standing("live")
     for path in HTTP_ROUTES:
         content = sent if isinstance(sent, bytes) else sent.encode("utf-8", "surrogatepass")
         answer = await gateway.http.post(path, content=content)
@@ -126,7 +118,7 @@ async def test_http_requests_over_a_limit_are_rejected_with_a_code(
         assert answer.headers["content-type"] == "application/problem+json"
     over_mcp = await gateway.http.post("/mcp", content=content)
     assert _coded(over_mcp.json()["error"]["message"]) == code
-    assert await standing(gateway) == before
+    assert await gateway.standing("live") == before
     assert (await gateway.step("live", "notes_list_notes"))["observation"]["result"]
 
 
@@ -138,10 +130,10 @@ async def test_socket_messages_over_a_limit_are_rejected_and_the_session_continu
     async with connected(gateway.app) as socket, connected(gateway.app, "/mcp") as mcp:
         await socket.reset(episode_id="live")
         await socket.step("notes_write_note", text="a")
-        before = await standing(gateway)
+        before = await gateway.standing("live")
         assert await _code_of_socket(socket, sent) == code
         assert await _code_of_mcp(mcp, sent) == code
-        assert await standing(gateway) == before
+        assert await gateway.standing("live") == before
         assert (await socket.step("notes_list_notes"))["data"]["observation"]["result"]
         assert (await mcp.exchange({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))["result"]["tools"]
 
@@ -160,10 +152,10 @@ async def test_a_step_without_a_valid_episode_or_action_is_rejected(
     gateway: NotesGateway, body: dict[str, Any], status: int, code: str
 ) -> None:
     await gateway.reset(episode_id="live")
-    before = await standing(gateway)
+    before = await gateway.standing("live")
     answer = await gateway.http.post("/step", json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert await standing(gateway) == before
+    assert await gateway.standing("live") == before
 
 
 @pytest.mark.sample(4)
@@ -188,21 +180,21 @@ async def test_an_mcp_request_of_unknown_shape_gets_an_error(
     gateway: NotesGateway, request_: dict[str, Any], number: int
 ) -> None:
     await gateway.reset(episode_id="live")
-    before = await standing(gateway)
+    before = await gateway.standing("live")
     answered = (await gateway.http.post("/mcp", json=request_)).json()["error"]["code"]
     assert answered == number
-    assert await standing(gateway) == before
+    assert await gateway.standing("live") == before
     assert (await gateway.http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).json()["result"]
 
 
 async def test_a_slow_body_times_out(gateway: NotesGateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_limit, "BODY_DEADLINE_S", 0.05)
     await gateway.reset(episode_id="live")
-    before = await standing(gateway)
+    before = await gateway.standing("live")
     received = await _post(gateway, "/step", [b'{"episode_id": ', b'"live", '], last=None)
     assert (received[0]["status"], json.loads(received[1]["body"])["code"]) == (408, "body-too-slow")
     assert (b"connection", b"close") in received[0]["headers"]
-    assert await standing(gateway) == before
+    assert await gateway.standing("live") == before
 
 
 @pytest.mark.parametrize("path", ["/reset", "/step"])
@@ -215,10 +207,10 @@ async def test_the_size_of_a_body_is_limited_while_it_is_read(gateway: NotesGate
 
 async def test_a_client_that_disconnects_before_the_end_of_its_body_has_no_effect(gateway: NotesGateway) -> None:
     await gateway.reset(episode_id="live")
-    before = await standing(gateway)
+    before = await gateway.standing("live")
     whole = json.dumps({"episode_id": "live", "action": {"tool_name": "notes_list_notes", "arguments": {}}}).encode()
     assert await _post(gateway, "/step", [whole], last={"type": "http.disconnect"}) == []
-    assert await standing(gateway) == before
+    assert await gateway.standing("live") == before
 
 
 def _status(code: str) -> int:

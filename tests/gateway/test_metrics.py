@@ -13,7 +13,7 @@ from companyos_gateway.app import create_app
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from companyos_shared.wire.context import Fault, FaultKind
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, http_client
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
 
@@ -118,7 +118,7 @@ async def test_every_metric_that_the_operations_page_names_exists(gateway: Notes
 async def test_each_gateway_has_separate_metrics(gateway: NotesGateway) -> None:
     await gateway.reset()
     other = create_app(GatewayRuntime(Settings()))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(other), base_url="http://g") as http:
+    async with http_client(other) as http:
         metrics = await figures_of(http)
     assert ("companyos_episodes_live", ()) not in metrics
     assert not [name for name, _ in metrics if name == "companyos_operations_total"]
@@ -153,6 +153,6 @@ async def test_a_gateway_with_few_descriptors_left_is_not_ready(
 
 async def test_a_gateway_whose_services_were_not_found_is_not_ready() -> None:
     app = create_app(GatewayRuntime(Settings()))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://g") as http:
+    async with http_client(app) as http:
         reasons = (await http.get("/readyz")).json()["reasons"]
     assert reasons == ["a service is not ready", "the tools are not loaded"]

@@ -10,12 +10,11 @@ import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import pytest
 
 from companyos_gateway.middleware.drain import DrainState
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import TRAINER, NotesGateway, OpenGateway, http_client
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 """Paths of Gradio itself."""
@@ -154,13 +153,10 @@ async def test_an_open_page_does_not_delay_the_shutdown_and_its_episode_is_freed
 
 
 async def test_the_playground_requires_the_trainer_token_if_one_is_configured(open_gateway: OpenGateway) -> None:
-    async with open_gateway(web=True, trainer_token="the-trainer's-token") as gateway:
-        token = (
-            await gateway.http.post(
-                "/reset", json={"scenario": "note_keeping"}, headers={"Authorization": "Bearer the-trainer's-token"}
-            )
-        ).json()["token"]
-        for headers, code in (({}, "token-required"), ({"Authorization": f"Bearer {token}"}, "trainer-token-required")):
-            for path in ("/web", "/web/", "/web/config", "/web/gradio_api/info"):
-                answer = await httpx.AsyncClient.get(gateway.http, path, headers=headers)
-                assert answer.json()["code"] == code
+    async with open_gateway(web=True, trainer_token=TRAINER) as gateway:
+        gateway.http.headers["Authorization"] = f"Bearer {TRAINER}"
+        token = (await gateway.reset())["token"]
+        for authorization, code in ((None, "token-required"), (f"Bearer {token}", "trainer-token-required")):
+            async with http_client(gateway.app, authorization=authorization) as client:
+                for path in ("/web", "/web/", "/web/config", "/web/gradio_api/info"):
+                    assert (await client.get(path)).json()["code"] == code

@@ -19,7 +19,7 @@ from companyos_gateway.middleware.fair_share import (
     charge_episode,
     client_of_episode,
 )
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import TRAINER, NotesGateway, OpenGateway, http_client
 from tests.gateway.sockets import connected
 
 MIN_SHARE = 0.05
@@ -255,26 +255,22 @@ async def test_a_request_without_a_live_episode_belongs_to_its_address(
     assert _names(gateway) == {ADDRESS}
 
 
-async def test_a_token_determines_the_client_if_tokens_are_required(open_gateway: OpenGateway) -> None:
-    trainer = {"Authorization": "Bearer " + "t" * 40}
-    async with open_gateway(trainer_token="t" * 40) as gateway:
-        opened = [
-            (await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": 1}, headers=trainer)).json()
-            for _ in range(2)
-        ]
-        own, other = (one["episode_id"] for one in opened)
-        for headers, name in (
-            ({"Authorization": f"Bearer {opened[0]['token']}"}, client_of_episode(own)),
-            ({"Authorization": "Bearer none"}, ADDRESS),
-            ({}, ADDRESS),
-            (trainer, client_of_episode(other)),
-        ):
-            _shares_of(gateway)._clients.clear()
-            await gateway.http.post(f"/v1/episodes/{other}/step", json={}, headers=headers)
-            assert _names(gateway) - {"trainer"} == {name}, headers
-        _shares_of(gateway)._clients.clear()
-        await gateway.http.get("/v1/tools", headers=trainer)
-        assert _names(gateway) == {"trainer"}
+async def test_a_token_determines_the_client_if_tokens_are_required(locked: NotesGateway) -> None:
+    opened = [await locked.reset() for _ in range(2)]
+    own, other = (one["episode_id"] for one in opened)
+    for authorization, name in (
+        (f"Bearer {opened[0]['token']}", client_of_episode(own)),
+        ("Bearer none", ADDRESS),
+        (None, ADDRESS),
+        (f"Bearer {TRAINER}", client_of_episode(other)),
+    ):
+        _shares_of(locked)._clients.clear()
+        async with http_client(locked.app, authorization=authorization) as client:
+            await client.post(f"/v1/episodes/{other}/step", json={})
+        assert _names(locked) - {"trainer"} == {name}, authorization
+    _shares_of(locked)._clients.clear()
+    await locked.http.get("/v1/tools")
+    assert _names(locked) == {"trainer"}
 
 
 async def test_a_socket_belongs_to_its_current_episode(gateway: NotesGateway) -> None:

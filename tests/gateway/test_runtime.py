@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 
-import httpx
 import pytest
 from openenv.core.env_server.mcp_types import CallToolAction
 
@@ -20,7 +19,7 @@ from companyos_gateway.engine.tokens import SECRET_FILE, InvalidSecretError
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.scenarios import Instance
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import NotesGateway, OpenGateway, gateway_over
+from tests.gateway.conftest import NotesGateway, OpenGateway, gateway_over, http_client
 from tests.gateway.notes import SERVICE, NoteKeeping
 from tests.gateway.transports import Held
 from verification.in_process import in_process_service_client, service_app
@@ -29,8 +28,7 @@ from verification.in_process import in_process_service_client, service_app
 async def test_a_gateway_reports_unavailable_services_and_keeps_polling() -> None:
     late = ServiceClients.from_addresses({"late": "unix:/nowhere/late.sock"}, b"key")
     app = create_app(GatewayRuntime(Settings(start_timeout_s=0.01), service_clients=late, scenarios={}))
-    transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://g") as http:
+    async with app.router.lifespan_context(app), http_client(app) as http:
         assert (await http.get("/livez")).status_code == 200
         health = await http.get("/health")
         assert (health.status_code, health.json()["services"]) == (503, {"late": "not ready"})

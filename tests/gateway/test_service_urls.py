@@ -17,20 +17,16 @@ from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.streams import Stream
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.contract.conftest import SERVICES
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, http_client
 from tests.gateway.notes import NoteKeeping
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def _client(gateway: NotesGateway, url: str = "http://g") -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(gateway.app), base_url=url)
-
-
 async def _notes(gateway: NotesGateway, episode_id: str) -> httpx.AsyncClient:
     urls = (await gateway.http.post(f"/v1/episodes/{episode_id}/service-urls")).json()
     assert list(urls) == ["notes"]
-    return _client(gateway, urls["notes"])
+    return http_client(gateway.app, urls["notes"])
 
 
 async def _evidence(gateway: NotesGateway, episode_id: str) -> dict[str, Any]:
@@ -90,7 +86,7 @@ async def test_the_url_requires_no_token_and_grants_access_to_nothing_else(locke
         f"{root}x",
         root.rpartition("/")[0] + "/%C3%A9",
     ]
-    async with _client(locked) as client_without_token:
+    async with http_client(locked.app) as client_without_token:
         for url in wrong:
             assert (await client_without_token.get(f"{url}/notes")).json()["code"] == "token-required", url
         assert (await client_without_token.post("/v1/episodes/one/service-urls")).status_code == 401

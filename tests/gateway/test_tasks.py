@@ -126,13 +126,12 @@ async def test_other_options_can_be_combined_with_a_task(gateway: NotesGateway) 
 
 
 async def test_an_episode_of_a_task_is_recovered_after_a_restart_with_the_same_task(
-    open_gateway: OpenGateway, tmp_path_factory: pytest.TempPathFactory
+    open_kept: OpenGateway,
 ) -> None:
-    data_dir = tmp_path_factory.mktemp("data")
-    async with open_gateway(data_dir=data_dir) as gateway:
+    async with open_kept() as gateway:
         begun = (await _reset(gateway, split="test", index=3, episode_id="mine")).json()
         before = await gateway.state(begun["episode_id"])
-    async with open_gateway(data_dir=data_dir) as gateway:
+    async with open_kept() as gateway:
         after = await gateway.state("mine")
     assert after == before
     assert after["task_id"] == "test.note_keeping.3.00"

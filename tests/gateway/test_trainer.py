@@ -74,12 +74,12 @@ async def test_evidence_is_signed_with_the_published_key_as_clients_store_it(gat
 
 
 async def test_evidence_from_before_a_restart_verifies_with_the_key_after_it(
-    open_gateway: OpenGateway, tmp_path: Path
+    open_gateway: OpenGateway, open_kept: OpenGateway, tmp_path: Path
 ) -> None:
-    async with open_gateway(data_dir=tmp_path / "data") as gateway:
+    async with open_kept() as gateway:
         episode = await gateway.begin(seed=3)
         stored = (await gateway.http.get(f"/v1/episodes/{episode}/evidence")).json()
-    async with open_gateway(data_dir=tmp_path / "data") as gateway:
+    async with open_kept() as gateway:
         key = (await gateway.http.get("/v1/evidence-key")).json()["public_key"]
         assert verify_evidence(stored, [key]) == key
     async with open_gateway(data_dir=tmp_path / "other") as gateway:

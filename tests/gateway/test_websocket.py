@@ -11,7 +11,6 @@ from companyos_gateway.engine import store
 from companyos_gateway.engine.store import EpisodeStore
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
-from tests.gateway.test_limits import standing
 
 WRONG_SHAPES = [
     ('{"type": "step"}', "VALIDATION_ERROR"),
@@ -58,13 +57,13 @@ async def test_listing_tools_without_a_reset_is_not_a_step(gateway: NotesGateway
 async def test_messages_of_a_wrong_shape_are_not_steps_and_the_session_continues(gateway: NotesGateway) -> None:
     async with connected(gateway.app) as socket:
         await socket.reset(episode_id="live")
-        before = await standing(gateway)
+        before = await gateway.standing("live")
         for message, code in WRONG_SHAPES:
             answer = await socket.exchange(message)
             assert (answer["type"], answer["data"].get("code")) == ("error", code), message
         untyped = await socket.exchange({"type": "step", "data": {"type": [], "tool_name": "wait"}})
         assert untyped["data"]["message"].startswith("invalid-action")
-        assert await standing(gateway) == before
+        assert await gateway.standing("live") == before
         assert (await socket.state())["step_count"] == 0
         assert (await socket.step("notes_list_notes"))["data"]["reward"] == -0.1
 
