@@ -12,10 +12,10 @@ from openenv.core.env_server.mcp_types import CallToolAction
 
 from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.engine import store
-from companyos_gateway.evaluation import Check, Evidence, Mismatch, TaskRubric
+from companyos_gateway.evaluation import Check, Evidence, Mismatch
 from companyos_gateway.scenarios import Instance
 from tests.gateway.conftest import NotesGateway, OpenGateway
-from tests.gateway.notes import NoteKeeping
+from tests.gateway.notes import NoteKeeping, rubric
 
 DECLARATION = {"outcome": "done", "summary": "Done."}
 
@@ -31,15 +31,9 @@ class FailingRubric(NoteKeeping):
     """Scenario with a check that raises KeyError once the agent has written a note."""
 
     def plan(self, seed_: int, chaos: int, overrides: Mapping[str, float] | None = None) -> Instance:
-        rubric = TaskRubric(
-            checks=[Check("first", False, _fail_after_a_note)],
-            milestones=[],
-            declaration=lambda _evidence, _finish: None,
-            damage=lambda _evidence: [],
-            rejections=lambda _evidence: 0,
-            is_closed=lambda _evidence: False,
-        )
-        return replace(super().plan(seed_, chaos, overrides), rubric=rubric)
+        failing = Check("failing", False, _fail_after_a_note)
+        instance = super().plan(seed_, chaos, overrides)
+        return replace(instance, rubric=rubric().with_checks([failing], lambda _evidence: [], lambda *_given: None))
 
 
 async def _finish(gateway: NotesGateway, episode: str) -> dict[str, Any]:

@@ -79,16 +79,20 @@ async def test_a_gateway_whose_start_failed_releases_the_services(
         assert (await second.http.get("/readyz")).status_code == 200
 
 
+async def _wait_for_renewal(service: FastAPI) -> None:
+    lease = service.state.episodes.lease
+    before = lease._renewed_at
+    async with asyncio.timeout(5):
+        while lease._renewed_at == before:  # noqa: ASYNC110 - the gateway renews by itself
+            await asyncio.sleep(0.01)
+
+
 async def test_a_lease_is_renewed_without_calls(
     service: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "RENEWALS_PER_LIFETIME", 1_500)
     async with gateway_over({"notes": service}, data_dir=tmp_path / "first"):
-        lease = service.state.episodes.lease
-        before = lease._renewed_at
-        async with asyncio.timeout(5):
-            while lease._renewed_at == before:  # noqa: ASYNC110 - the gateway renews by itself
-                await asyncio.sleep(0.01)
+        await _wait_for_renewal(service)
 
 
 async def test_a_service_that_hangs_does_not_delay_the_renewals_of_the_others(
@@ -102,12 +106,8 @@ async def test_a_service_that_hangs_does_not_delay_the_renewals_of_the_others(
     held = Leases({"hung": hung, "notes": in_process_service_client("notes", service)})
     await held.acquire("first-gateway", take_over=False)
     monkeypatch.setattr(hung, "control_call", hang)
-    lease = service.state.episodes.lease
-    async with asyncio.timeout(5):
-        for _ in range(3):
-            before = lease._renewed_at
-            while lease._renewed_at == before:  # noqa: ASYNC110 - the gateway renews by itself
-                await asyncio.sleep(0.01)
+    for _ in range(3):
+        await _wait_for_renewal(service)
     await held.aclose()
 
 
