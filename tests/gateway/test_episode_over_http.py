@@ -12,7 +12,7 @@ from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_shared.wire.context import Fault, FaultKind
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.notes import STARTED_AT, NoteKeeping
-from tests.gateway.transports import Held, ServiceTransport
+from tests.gateway.transports import CallRecorder, Held
 
 
 async def test_a_reset_returns_the_brief_and_an_id(gateway: NotesGateway) -> None:
@@ -174,45 +174,45 @@ async def test_evidence_that_does_not_fold_is_an_infra_error(gateway: NotesGatew
 async def test_the_rows_of_services_that_received_writes_are_checked_at_the_end(
     open_gateway: OpenGateway, tool: str, digests: int
 ) -> None:
-    calls: list[str] = []
-    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
+    recorder = CallRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
         episode = await gateway.begin()
         await gateway.step(episode, tool, **({"text": "a"} if digests else {}))
         answer = await gateway.step(episode, "finish", outcome="done", summary="It is done.")
     assert answer["done"]
-    assert calls.count("/control/digest") == digests
+    assert recorder.paths.count("/control/digest") == digests
 
 
 async def test_the_services_of_a_restored_snapshot_are_checked_at_the_end_of_the_episode(
     open_gateway: OpenGateway,
 ) -> None:
-    calls: list[str] = []
-    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
+    recorder = CallRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
         episode = await gateway.begin("a")
         taken = await gateway.snapshot(episode)
         await gateway.restore(episode, taken)
         await gateway.step(episode, "notes_list_notes")
         await gateway.step(episode, "finish", outcome="done", summary="It is done.")
-    assert calls.count("/control/digest") == 1
+    assert recorder.paths.count("/control/digest") == 1
 
 
 async def test_a_cached_task_is_reset_without_a_service_call(open_gateway: OpenGateway) -> None:
-    calls: list[str] = []
-    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
+    recorder = CallRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
         await gateway.reset()
-        assert calls.count("/control/load") == 1
-        before = len(calls)
+        assert recorder.paths.count("/control/load") == 1
+        before = len(recorder.paths)
         await gateway.reset()
-        assert len(calls) == before
+        assert len(recorder.paths) == before
 
 
 async def test_a_step_makes_one_service_call(open_gateway: OpenGateway) -> None:
-    calls: list[str] = []
-    async with open_gateway(wrap=_Counting(calls).wrap) as gateway:
+    recorder = CallRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
         episode = await gateway.begin()
-        calls.clear()
+        recorder.paths.clear()
         await gateway.step(episode, "notes_get_note", note_id=1)
-        assert calls == ["/notes/1"]
+        assert recorder.paths == ["/notes/1"]
 
 
 async def test_a_service_that_lost_the_source_gets_the_document_again(gateway: NotesGateway) -> None:
@@ -300,15 +300,6 @@ async def test_the_unit_scale_with_the_terminal_reward_only_pays_exactly_one(gat
     episode = await gateway.begin(reward_scale="unit", shaping="none")
     assert (await gateway.step(episode, "notes_finish_note", note_id=1))["reward"] == 0.0
     assert (await gateway.step(episode, "notes_finish_note", note_id=2))["reward"] == 1.0
-
-
-class _Counting(ServiceTransport):
-    def __init__(self, calls: list[str]) -> None:
-        self._calls = calls
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._calls.append(request.url.path)
-        return await super().handle_async_request(request)
 
 
 async def _first_done(calls: list[asyncio.Task[httpx.Response]], count: int) -> list[asyncio.Task[httpx.Response]]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.gateway.conftest import NotesGateway, OpenGateway
 from tests.gateway.sockets import connected
+from tests.gateway.transports import CallRecorder
 
 
 async def test_a_restored_episode_has_the_state_of_its_snapshot(gateway: NotesGateway) -> None:
@@ -60,11 +61,14 @@ async def test_forks_are_isolated(gateway: NotesGateway) -> None:
     assert "first" not in await gateway.texts(origin)
 
 
-async def test_a_snapshot_of_an_untouched_episode_calls_no_service(gateway: NotesGateway) -> None:
-    episode = await gateway.begin()
-    taken = await gateway.snapshot(episode)
-    forked = (await gateway.fork(taken))[0]
-    assert await gateway.texts(forked) == await gateway.texts(episode)
+async def test_a_snapshot_of_an_untouched_episode_calls_no_service(open_gateway: OpenGateway) -> None:
+    recorder = CallRecorder()
+    async with open_gateway(wrap=recorder.wrap) as gateway:
+        episode = await gateway.begin()
+        recorder.paths.clear()
+        (forked,) = await gateway.fork(await gateway.snapshot(episode))
+        assert recorder.paths == []
+        assert await gateway.texts(forked) == await gateway.texts(episode)
 
 
 async def test_an_unchanged_database_is_not_copied_again(gateway: NotesGateway, tmp_path: Path) -> None:

@@ -21,6 +21,17 @@ class ServiceTransport(httpx.AsyncBaseTransport):
         return await self.inner.handle_async_request(request)
 
 
+class CallRecorder(ServiceTransport):
+    """Transport that records the path of every call."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.paths.append(request.url.path)
+        return await super().handle_async_request(request)
+
+
 class Held(ServiceTransport):
     """Transport that delivers all calls, and holds back responses while `released` is unset."""
 
