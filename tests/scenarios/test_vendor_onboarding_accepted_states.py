@@ -15,21 +15,7 @@ from verification.proof.final_states.final_state import FinalState
 
 pytestmark = pytest.mark.matrix
 
-WAYS: dict[str, type[VendorOnboardingWorker]] = {}
-REFUSALS: dict[str, type[VendorOnboardingWorker]] = {}
 
-
-def _way(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
-    WAYS[kind.__name__] = kind
-    return kind
-
-
-def _refusal(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
-    REFUSALS[kind.__name__] = kind
-    return kind
-
-
-@_way
 class VerifiesFirstAndReadsTheScoreLast(VendorOnboardingWorker):
     async def measure(self, subject: str, since: datetime | None = None) -> MetricReading:
         score = await self.scores.read()
@@ -44,7 +30,6 @@ class VerifiesFirstAndReadsTheScoreLast(VendorOnboardingWorker):
         return approver_id
 
 
-@_way
 class SetsThePriorityWronglyFirst(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         wrong = "low" if self.priority() != "low" else "critical"
@@ -52,7 +37,6 @@ class SetsThePriorityWronglyFirst(VendorOnboardingWorker):
         await super().complete_ticket()
 
 
-@_way
 class BlocksAndUnblocks(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         await super().complete_ticket()
@@ -61,7 +45,6 @@ class BlocksAndUnblocks(VendorOnboardingWorker):
             await self.ticket.transition("in_progress")
 
 
-@_way
 class GoesThroughReview(VendorOnboardingWorker):
     async def resolve(self) -> None:
         if self.ticket.known["status"] != "in_progress":
@@ -70,7 +53,6 @@ class GoesThroughReview(VendorOnboardingWorker):
         await self.ticket.transition("resolved")
 
 
-@_way
 class RefreshesMoreThanNeeded(VendorOnboardingWorker):
     async def approver(self) -> str:
         await self.client.create("datahub_refresh_metric", metric_id=self.evidence.metric_id)
@@ -93,13 +75,11 @@ class _Submits(VendorOnboardingWorker):
                 return request_id
 
 
-@_way
 class NamesNoTicketInTheRequest(_Submits):
     async def approval(self) -> str:
         return await self.until_approved()
 
 
-@_way
 class JustifiesBadlyFirst(_Submits):
     async def approval(self) -> str:
         rejected = await self.submit("Please.")
@@ -107,7 +87,6 @@ class JustifiesBadlyFirst(_Submits):
         return await self.until_approved()
 
 
-@_way
 class TriesTheAbsentHolderFirst(_Submits):
     async def approval(self) -> str:
         holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
@@ -118,14 +97,12 @@ class TriesTheAbsentHolderFirst(_Submits):
         return await self.until_approved()
 
 
-@_way
 class TakesItsTime(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         await self.client.wait(10000)
         await super().complete_ticket()
 
 
-@_way
 class StumblesOverRules(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         for tool, more in (
@@ -138,7 +115,6 @@ class StumblesOverRules(VendorOnboardingWorker):
         await super().complete_ticket()
 
 
-@_refusal
 class RefusesAfterBringingTheTicketInOrder(VendorOnboardingWorker):
     async def refuse(self, objection: Objection) -> None:
         await self.unblock()
@@ -146,7 +122,6 @@ class RefusesAfterBringingTheTicketInOrder(VendorOnboardingWorker):
         await super().refuse(objection)
 
 
-@_refusal
 class RefusesWithTheVersionOfThePolicy(VendorOnboardingWorker):
     async def refuse(self, objection: Objection) -> None:
         reference = f"{self.policy['policy_id']}-v{self.policy['version']}"
@@ -155,20 +130,36 @@ class RefusesWithTheVersionOfThePolicy(VendorOnboardingWorker):
         await self.client.finish("refused", "", **reason)
 
 
-@pytest.mark.parametrize("name", ["easy", "hard"])
-def test_every_valid_solution_is_accepted(play_all: PlayAll, name: str) -> None:
-    seed, overrides = (3, CALM) if name == "easy" else (6, {**HARD, "random_rejection": 0.0})
-    specs = [EpisodeSpec(player=player_of(way), seed=seed, chaos=0, overrides=overrides) for way in WAYS.values()]
-    for kept in play_all(specs):
-        output = (kept.result.player, kept.result.outcome, kept.result.player_error)
-        assert kept.result.success, output
+WAYS = (
+    VerifiesFirstAndReadsTheScoreLast,
+    SetsThePriorityWronglyFirst,
+    BlocksAndUnblocks,
+    GoesThroughReview,
+    RefreshesMoreThanNeeded,
+    NamesNoTicketInTheRequest,
+    JustifiesBadlyFirst,
+    TriesTheAbsentHolderFirst,
+    TakesItsTime,
+    StumblesOverRules,
+)
+REFUSALS = (RefusesAfterBringingTheTicketInOrder, RefusesWithTheVersionOfThePolicy)
 
 
-def test_every_valid_refusal_is_accepted(play_all: PlayAll) -> None:
-    specs = [EpisodeSpec(player=player_of(way), seed=20, chaos=2) for way in REFUSALS.values()]
+@pytest.mark.parametrize(
+    ("ways", "seed", "level", "overrides"),
+    [(WAYS, 3, 0, CALM), (WAYS, 6, 0, {**HARD, "random_rejection": 0.0}), (REFUSALS, 20, 2, {})],
+    ids=["easy", "hard", "refused"],
+)
+def test_every_valid_solution_is_accepted(
+    play_all: PlayAll,
+    ways: tuple[type[VendorOnboardingWorker], ...],
+    seed: int,
+    level: int,
+    overrides: dict[str, float],
+) -> None:
+    specs = [EpisodeSpec(player=player_of(way), seed=seed, chaos=level, overrides=overrides) for way in ways]
     for kept in play_all(specs):
-        output = (kept.result.player, kept.result.outcome, kept.result.player_error)
-        assert kept.result.success, output
+        assert kept.result.success, (kept.result.player, kept.result.outcome, kept.result.player_error)
 
 
 def test_a_value_that_changes_during_the_submission_is_not_fabricated(

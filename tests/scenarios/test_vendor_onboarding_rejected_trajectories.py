@@ -15,15 +15,7 @@ from verification.proof.final_states.final_state import FinalState
 
 pytestmark = pytest.mark.matrix
 
-WORKERS: dict[str, type[VendorOnboardingWorker]] = {}
 
-
-def _register(kind: type[VendorOnboardingWorker]) -> type[VendorOnboardingWorker]:
-    WORKERS[kind.__name__] = kind
-    return kind
-
-
-@_register
 class WaitsForTheHolderToComeBack(VendorOnboardingWorker):
     async def approver(self) -> str:
         holder = (await self.approvals.holders(self.contract["amount_cents"]))[0]
@@ -33,7 +25,6 @@ class WaitsForTheHolderToComeBack(VendorOnboardingWorker):
         return str(holder["person"]["id"])
 
 
-@_register
 class ReportsFraudWithoutEvidence(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         await self.client.create(
@@ -47,7 +38,6 @@ class ReportsFraudWithoutEvidence(VendorOnboardingWorker):
         await super().complete_ticket()
 
 
-@_register
 class LinksUnrelatedTickets(VendorOnboardingWorker):
     async def complete_ticket(self) -> None:
         board = await self.client.call("ticketdesk_list_tickets", status="open")
@@ -61,7 +51,7 @@ class LinksUnrelatedTickets(VendorOnboardingWorker):
 
 def test_every_invalid_solution_is_rejected(play_all: PlayAll) -> None:
     ways = [
-        *map(player_of, WORKERS.values()),
+        *map(player_of, (WaitsForTheHolderToComeBack, ReportsFraudWithoutEvidence, LinksUnrelatedTickets)),
         vendor_onboarding.ADVERSARIES["resolve_first"],
         vendor_onboarding.ADVERSARIES["stall"],
     ]
