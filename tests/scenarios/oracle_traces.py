@@ -8,6 +8,7 @@ from typing import Any
 from companyos.policies import Call, StepView, TaskView
 from companyos_gateway.chaos import Group, Kind, profile_for
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
+from companyos_players.player import Player
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll, planned
 from verification.privileged.registry import privileged_player
@@ -35,6 +36,10 @@ class OracleTrace:
     seed: int
     kept: RecordedEpisode
     writes: tuple[tuple[str, dict[str, Any]], ...]
+
+    def played_by(self, player: Player) -> EpisodeSpec:
+        """Return an episode of another player on the same instance."""
+        return _spec(self.scenario, self.seed, player)
 
 
 def both_traces(play_all: PlayAll, scenario: str) -> list[OracleTrace]:
@@ -71,5 +76,8 @@ def _walk(play_all: PlayAll, scenario: str, seed: int) -> OracleTrace:
 
         await privileged_player(scenario)(seed, LEVEL, noted)
 
-    specs = EpisodeSpec(scenario=scenario, player=privileged, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
-    return OracleTrace(scenario, seed, play_all([specs])[0], tuple(writes))
+    return OracleTrace(scenario, seed, play_all([_spec(scenario, seed, privileged)])[0], tuple(writes))
+
+
+def _spec(scenario: str, seed: int, player: Player) -> EpisodeSpec:
+    return EpisodeSpec(scenario=scenario, player=player, seed=seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)

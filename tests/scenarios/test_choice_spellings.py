@@ -12,7 +12,7 @@ from companyos_players.registry import fair_player
 from companyos_shared.choices import is_choice
 from companyos_shared.pages.rendering import label
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace
+from tests.scenarios.oracle_traces import LEVEL, OracleTrace
 from verification.privileged.registry import privileged_player
 
 pytestmark = pytest.mark.matrix
@@ -25,16 +25,7 @@ def test_the_privileged_oracle_succeeds_with_choices_in_another_spelling(
     ways: list[OracleTrace], play_all: PlayAll, spell: Spell
 ) -> None:
     spelled: set[str] = set()
-    specs = [
-        EpisodeSpec(
-            scenario=way.scenario,
-            player=_spelling(way, spell, spelled),
-            seed=way.seed,
-            chaos=LEVEL,
-            overrides=NO_TRANSPORT_FAULTS,
-        )
-        for way in ways
-    ]
+    specs = [way.played_by(_spelling(way, spell, spelled)) for way in ways]
     for way, kept in zip(ways, play_all(specs), strict=True):
         assert kept.result.success, (way.seed, kept.result.player_error)
         assert (kept.result.return_, kept.result.steps) == (way.kept.result.return_, way.kept.result.steps)

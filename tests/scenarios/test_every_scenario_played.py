@@ -12,7 +12,7 @@ from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric
 from companyos_players.player import replay_of
 from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
-from tests.scenarios.oracle_traces import LEVEL, NO_TRANSPORT_FAULTS, OracleTrace
+from tests.scenarios.oracle_traces import LEVEL, OracleTrace
 from verification.proof import STEP_SHARE
 
 pytestmark = pytest.mark.matrix
@@ -83,11 +83,7 @@ def test_the_verdict_after_each_step_equals_that_of_stored_evidence(
 def test_no_single_write_solves_the_task(ways: list[OracleTrace], play_all: PlayAll) -> None:
     for way in ways:
         once = list({repr(write): write for write in way.writes}.values())
-        players = [replay_of([write]) for write in once]
-        specs = [
-            EpisodeSpec(scenario=way.scenario, player=one, seed=way.seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS)
-            for one in players
-        ]
+        specs = [way.played_by(replay_of([write])) for write in once]
         for write, kept in zip(once, play_all(specs), strict=True):
             assert not kept.result.success, (way.scenario, write)
 
@@ -101,12 +97,7 @@ def test_an_adversary_of_the_scenario_fails(ways: list[OracleTrace], play_all: P
         if name not in _USUAL and name not in adversaries.required_chaos
     }
     assert own
-    specs = [
-        EpisodeSpec(
-            scenario=feasible.scenario, player=adversary, seed=feasible.seed, chaos=LEVEL, overrides=NO_TRANSPORT_FAULTS
-        )
-        for adversary in own.values()
-    ]
+    specs = [feasible.played_by(adversary) for adversary in own.values()]
     for name, kept in zip(own, play_all(specs), strict=True):
         assert not kept.result.success, name
 
