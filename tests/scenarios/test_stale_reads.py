@@ -28,28 +28,16 @@ def _play(player: Any, play_all: PlayAll, **overrides: float) -> RecordedEpisode
     return play_all([specs])[0]
 
 
-async def _read(call: Call, key: str) -> dict[str, Any]:
-    result = (await call("ticketdesk_get_ticket", {"key": key})).result
-    assert isinstance(result, dict)
-    return result
+async def _result(call: Call, tool: str, **arguments: Any) -> Any:
+    return (await call(f"ticketdesk_{tool}", arguments)).result
 
 
-async def _tag(call: Call, key: str, tag: str) -> dict[str, Any]:
-    result = (await call("ticketdesk_update_ticket", {"key": key, "tags": [tag]})).result
-    assert isinstance(result, dict)
-    return result
+async def _tag(call: Call, key: str, tag: str) -> Any:
+    return await _result(call, "update_ticket", key=key, tags=[tag])
 
 
 async def _tagged(call: Call, tag: str) -> list[str]:
-    result = (await call("ticketdesk_list_tickets", {"tag": tag})).result
-    assert isinstance(result, dict)
-    return [ticket["key"] for ticket in result["items"]]
-
-
-async def _other_key(call: Call, key: str) -> str:
-    result = (await call("ticketdesk_list_tickets", {})).result
-    assert isinstance(result, dict)
-    return next(str(ticket["key"]) for ticket in result["items"] if ticket["key"] != key)
+    return [ticket["key"] for ticket in (await _result(call, "list_tickets", tag=tag))["items"]]
 
 
 def test_a_read_after_a_write_shows_the_old_state_and_a_later_read_the_new_one(play_all: PlayAll) -> None:
@@ -58,9 +46,9 @@ def test_a_read_after_a_write_shows_the_old_state_and_a_later_read_the_new_one(p
     async def player(task: TaskView, call: Call) -> None:
         key = ticket_key_in(task.brief)
         changed = await _tag(call, key, "seen")
-        soon = await _read(call, key)
+        soon = await _result(call, "get_ticket", key=key)
         await call("wait", {"minutes": STALE_MINUTES[1]})
-        seen.extend([changed, soon, await _read(call, key)])
+        seen.extend([changed, soon, await _result(call, "get_ticket", key=key)])
         raise EpisodeOverError
 
     kept = _play(player, play_all)
@@ -93,7 +81,8 @@ def test_with_several_hidden_writes_reads_show_the_state_before_the_oldest(play_
 
     async def player(task: TaskView, call: Call) -> None:
         key = ticket_key_in(task.brief)
-        other = await _other_key(call, key)
+        tickets = (await _result(call, "list_tickets"))["items"]
+        other = next(ticket["key"] for ticket in tickets if ticket["key"] != key)
         await call("wait", {"minutes": STALE_MINUTES[1]})
         for one in (key, other):
             await _tag(call, one, "seen")
