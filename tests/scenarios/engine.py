@@ -18,6 +18,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict, row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.task import BuiltTask
+from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_players import ToolClient
 from companyos_players.player import Player
 from companyos_players.worker import Worker
@@ -115,8 +116,10 @@ def player_of(worker: type[Worker]) -> Player:
 
 @cache
 def planned(scenario: str, seed: int, level: int) -> Instance:
-    """Return the instance of a scenario, which is planned once for all tests."""
-    return catalogue()[scenario].plan(seed, level)
+    """Return the instance of a scenario or shift, which is planned once for all tests."""
+    found = find_scenario(catalogue(), scenario)
+    assert found is not None
+    return found.plan(seed, level)
 
 
 @cache

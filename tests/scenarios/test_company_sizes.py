@@ -9,21 +9,15 @@ import pytest
 
 from companyos.contract import CompanySize, split_company_size
 from companyos.policies import Call, TaskView
-from companyos_gateway.scenarios import Instance, catalogue
+from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_gateway.world.base_company import STARTED_AT, find_base_company
 from companyos_gateway.world.pools import pool
 from companyos_players.registry import fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
+from tests.scenarios.engine import EpisodeSpec, PlayAll, planned, verdict_of
 from verification.plausibility import find_implausible
 
 OFFICE_TEAM = "procurement-aarhus"
-
-
-def _plan(name: str, seed: int) -> Instance:
-    scenario = find_scenario(catalogue(), name)
-    assert scenario is not None
-    return scenario.plan(seed, 1)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +70,7 @@ def test_a_change_in_another_office_fails(play_all: PlayAll) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_task_shares_no_name_and_no_id_with_other_offices(seed: int) -> None:
-    base, instance = find_base_company(CompanySize.MEDIUM), _plan("vendor_onboarding-medium", seed)
+    base, instance = find_base_company(CompanySize.MEDIUM), planned("vendor_onboarding-medium", seed, 1)
     assert instance.started_at == STARTED_AT
     for service, document in instance.documents.items():
         assert document["base"] == base.sources[service]
@@ -97,7 +91,7 @@ def test_no_person_of_another_office_has_authority_or_an_open_request() -> None:
 
 @pytest.mark.parametrize("scenario", ["audit_remediation", "vendor_onboarding"])
 def test_requests_of_all_offices_are_numbered_in_the_order_of_their_submission(scenario: str) -> None:
-    document = _plan(f"{scenario}-medium", 3).documents["approvalflow"]
+    document = planned(f"{scenario}-medium", 3, 1).documents["approvalflow"]
     offices = find_base_company(CompanySize.MEDIUM).documents["approvalflow"]["requests"]
     rows = [(int(row["id"].removeprefix("APR-")), row["submitted_at"]) for row in document["requests"]]
     for number, at in rows:
@@ -125,7 +119,7 @@ def test_a_policy_of_an_office_refers_to_another_one_of_that_office() -> None:
 
 
 def test_other_offices_are_plausible() -> None:
-    base, instance = find_base_company(CompanySize.MEDIUM), _plan("vendor_onboarding", 1)
+    base, instance = find_base_company(CompanySize.MEDIUM), planned("vendor_onboarding", 1, 1)
     kept = ("approval_types", "sources")
     documents = {
         service: {

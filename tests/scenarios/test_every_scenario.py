@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import os
 import re
 import subprocess
 import sys
-from importlib.metadata import entry_points
 
 import pytest
 
@@ -23,6 +21,7 @@ from companyos_gateway.world.splits import HELD_OUT
 from companyos_gateway.world.splits import SEEDS as SEEDS_OF_SPLITS
 from companyos_shared.wire.company import Company
 from tests.scenarios.engine import initial_rows, planned
+from verification.in_process import installed_services
 
 pytestmark = pytest.mark.matrix
 
@@ -59,13 +58,12 @@ def test_documents_are_plain_json(scenario: Scenario) -> None:
 
 
 def test_every_service_accepts_its_document(scenario: Scenario) -> None:
-    modules = {entry.name: entry.value.partition(":")[0] for entry in entry_points(group="companyos.services")}
-    seeds = {name: importlib.import_module(module).SERVICE.seed for name, module in modules.items()}
+    services = installed_services()
     for level in LEVELS:
         instance = scenario.plan(40 + level, level)
-        assert set(instance.documents) <= set(seeds)
+        assert set(instance.documents) <= set(services)
         for service, document in instance.documents.items():
-            seeds[service].model_validate(document)
+            services[service].seed.model_validate(document)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -18,7 +18,7 @@ from companyos_gateway.scenarios.project_selection.scenario import SCENARIO
 from companyos_players.registry import fair_player
 from companyos_players.scenarios.project_selection import ADVERSARIES
 from companyos_shared.streams import Stream
-from tests.scenarios.engine import EpisodeSpec, PlayAll
+from tests.scenarios.engine import EpisodeSpec, PlayAll, verdict_of
 
 NAME = SCENARIO.name
 SHORTCUTS = ("take_first_fit", "take_best_ratio", "take_cheapest", "take_any_valid")
@@ -76,11 +76,12 @@ def test_a_valid_selection_that_is_not_the_best_is_approved_and_does_not_succeed
     best, *shortcuts = play_all([EpisodeSpec(scenario=NAME, player=player, seed=seed) for player in players])
     assert best.result.success, best.result.player_error
     for shortcut in shortcuts:
-        rubric = shortcut.instance.rubric
-        failed = [one.id for one in rubric.judge(shortcut.evidence, shortcut.finish).checks if not one.passed]
+        failed = [one.id for one in verdict_of(shortcut).checks if not one.passed]
         assert "best_selection" in failed
         assert "valid_selection" not in failed
-        assert next(one for one in rubric.milestones if one.id == "approved").is_reached(shortcut.evidence)
+        assert next(one for one in shortcut.instance.rubric.milestones if one.id == "approved").is_reached(
+            shortcut.evidence
+        )
 
 
 def test_no_milestone_depends_on_the_selection() -> None:

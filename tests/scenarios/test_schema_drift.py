@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from companyos_players.registry import IGNORES_FIELD_NAMES, ablation_of, adversa
 from companyos_shared.framework import create_app
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll
+from verification.in_process import installed_services
 from verification.proof.players.oracles import privileged_oracle
 
 MAX_TOKENS = 8000
@@ -32,8 +31,7 @@ FORCED = {**RENAMED, Kind.REWORDED_TOOLS.value: 1.0}
 
 @pytest.fixture(scope="module")
 def toolbox() -> Toolbox:
-    entries = {entry.name: entry.value.partition(":")[0] for entry in entry_points(group="companyos.services")}
-    documents = {name: create_app(importlib.import_module(at).SERVICE).openapi() for name, at in entries.items()}
+    documents = {name: create_app(service).openapi() for name, service in installed_services().items()}
     return build_toolbox(documents, {"type": "object"})
 
 
