@@ -28,6 +28,15 @@ class StartupTimeoutError(AssertionError):
 @contextmanager
 def running(command: Sequence[str], url: str, **environment: str) -> Iterator[str]:
     """Run a server during the context; yield its URL once it is ready. Raises StartupTimeoutError."""
+    with running_process(command, url, environment):
+        yield url
+
+
+@contextmanager
+def running_process(
+    command: Sequence[str], url: str, environment: Mapping[str, str], *, stop_deadline_s: float = STOP_DEADLINE_S
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server during the context; yield its process once it is ready. Raises StartupTimeoutError."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, env=clean_environment(environment), stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -37,11 +46,11 @@ def running(command: Sequence[str], url: str, **environment: str) -> Iterator[st
                     log.seek(0)
                     raise StartupTimeoutError(f"{' '.join(command)}\n{log.read().decode()}")
                 time.sleep(POLL_S)
-            yield url
+            yield process
         finally:
             process.terminate()
             try:
-                process.wait(STOP_DEADLINE_S)
+                process.wait(stop_deadline_s)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

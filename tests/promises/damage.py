@@ -318,16 +318,13 @@ def report(outcomes: list[Outcome]) -> str:
 
 async def run(trials: range, seed: int, *, quiet: bool = False) -> list[Outcome]:
     """Run the trials with the given numbers."""
-    work = Path(tempfile.mkdtemp(prefix="companyos-damage-", dir=MEMORY if MEMORY.is_dir() else None))
-    try:
-        campaign = Campaign(work, seed)
+    with tempfile.TemporaryDirectory(prefix="companyos-damage-", dir=MEMORY if MEMORY.is_dir() else None) as work:
+        campaign = Campaign(Path(work), seed)
         await campaign.prepare()
         return [
             await campaign.trial(number)
             for number in track(trials, "Damaging files", console=Console(stderr=True), disable=quiet)
         ]
-    finally:
-        shutil.rmtree(work)
 
 
 def main() -> int:

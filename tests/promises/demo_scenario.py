@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, Mismatch, TaskRubric
 from companyos_gateway.scenarios import Instance
-from companyos_shared.framework import Service
 from companyos_shared.wire.context import Fault, FaultKind
+from verification.in_process import installed_services
 
 NAME = "desk_work"
 SERVICES = ("approvalflow", "datahub", "ticketdesk")
@@ -35,14 +33,6 @@ def is_carried_out(operation: str, nth: int) -> bool:
 def is_answered(operation: str, nth: int) -> bool:
     """Return whether the n-th call (from 1) of an operation returns its result."""
     return is_carried_out(operation, nth) and (operation != LOST_ANSWER or nth % 3 != 0)
-
-
-@cache
-def service_of(name: str) -> Service[Any]:
-    """Return the real service with that name."""
-    service = import_module(f"companyos_{name}.main").SERVICE
-    assert isinstance(service, Service)
-    return service
 
 
 class CountedFaults(FaultPlan):
@@ -84,7 +74,7 @@ class DemoScenario:
 
 
 def _document(name: str, seed: int) -> dict[str, Any]:
-    document: dict[str, Any] = service_of(name).demo_seed().model_dump(mode="json")
+    document: dict[str, Any] = installed_services()[name].demo_seed().model_dump(mode="json")
     assert document["started_at"] == STARTED_AT.isoformat().replace("+00:00", "Z")
     return {**document, "draw_seed": str(seed)}
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sqlite3
-import subprocess
 import sys
 import time
 import urllib.request
@@ -17,15 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.integration.processes import START_DEADLINE_S, STOP_DEADLINE_S, clean_environment
+from tests.integration.processes import SERVICES, STOP_DEADLINE_S, running_process
 from verification.ports import HOST, free_port
-from verification.process_stats import process_tree
+from verification.process_stats import process_tree, resident_bytes
 
-SERVICES = ("approvalflow", "datahub", "ticketdesk")
 POLL_S = 0.25
 
 _MARKED = {"ticketdesk": (("tickets", "title"), ("comments", "body")), "datahub": (("data_issues", "description"),)}
-_KILOBYTE = 1024
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class DeploymentUnderLoad:
             descriptors=len(held) - pooled,
             pooled=pooled,
             files=sum(len(names) for _, _, names in os.walk(self.folders[0])),
-            memory=sum(_resident_bytes(pid) for pid in self.processes),
+            memory=sum(resident_bytes(pid) for pid in self.processes),
         )
 
     def wait_for(self, holds: Callable[[Level], bool], deadline_s: float) -> Level:
@@ -129,40 +126,14 @@ def deployment_under_load(
     """Run a gateway with its three services, or several workers like `companyos up`, in a separate folder."""
     port = free_port()
     url = f"http://{HOST}:{port}"
-    log = folder / "log"
     command = [sys.executable, "-m", "companyos_gateway", "--host", HOST, "--port", str(port)]
     data = folder / "data"
-    settings = clean_environment(
-        {"COMPANYOS_DATA_DIR": str(data), "COMPANYOS_WORKERS": str(workers)} | dict(environment)
-    )
-    with log.open("wb") as log_file:
-        gateway = subprocess.Popen(command, env=settings, stdout=log_file, stderr=subprocess.STDOUT)
-    try:
-        _wait_until_ready(url, gateway, log)
+    settings = {"COMPANYOS_DATA_DIR": str(data), "COMPANYOS_WORKERS": str(workers), **environment}
+    with running_process(command, url, settings, stop_deadline_s=2 * STOP_DEADLINE_S) as gateway:
         processes = process_tree(gateway.pid)
         assert {"gateway", "service-host", *SERVICES} <= set(processes.values()), processes
         folders = [data, *(data / f"worker-{number}" for number in range(2, workers + 1))]
         yield DeploymentUnderLoad(url, folders, list(processes))
-    finally:
-        gateway.terminate()
-        try:
-            gateway.wait(2 * STOP_DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            gateway.kill()
-            gateway.wait()
-
-
-def _wait_until_ready(url: str, gateway: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + START_DEADLINE_S
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while True:
-        try:
-            with opener.open(f"{url}/readyz", timeout=2):
-                return
-        except OSError:
-            assert gateway.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(POLL_S)
 
 
 def _sum(metrics: str, name: str) -> int:
@@ -182,8 +153,3 @@ def _unix_sockets() -> set[str]:
     """Return every Unix socket of the machine, in the notation of descriptors."""
     lines = Path("/proc/net/unix").read_text().splitlines()[1:]
     return {f"socket:[{line.split()[6]}]" for line in lines}
-
-
-def _resident_bytes(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0]) * _KILOBYTE

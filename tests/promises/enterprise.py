@@ -31,6 +31,7 @@ from companyos_shared.framework.episodes import Episodes
 from companyos_shared.wire.context import CONTEXT_HEADER
 from tests.promises import demo_scenario
 from tests.promises.model import MARK, Row
+from verification.in_process import installed_services
 from verification.simulation.deployment import Engine
 
 KEY = "a key for tests"
@@ -253,7 +254,7 @@ def _texts(path: Path, table: str, column: str) -> list[str]:
 def _app(name: str) -> FastAPI:
     """Return the app of a service; the current enterprise sets the folder of its episodes."""
     settings = ServiceSettings(service_key=SecretStr(KEY), service_key_file=None)
-    return create_app(demo_scenario.service_of(name), settings)
+    return create_app(installed_services()[name], settings)
 
 
 @cache

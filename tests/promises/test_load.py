@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from companyos_gateway.engine.service_connections import MAX_CONNECTIONS
-from tests.promises.deployment_under_load import SERVICES, DeploymentUnderLoad, Level, deployment_under_load
+from tests.integration.processes import SERVICES
+from tests.promises.deployment_under_load import DeploymentUnderLoad, Level, deployment_under_load
 from tests.promises.load_players import (
     CANARY,
     STEPS,

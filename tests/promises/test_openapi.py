@@ -52,16 +52,8 @@ def test_every_response_is_documented(process: str, tmp_path: Path) -> None:
 
 def test_an_undocumented_status_is_detected(tmp_path: Path) -> None:
     port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "uvicorn",
-        "tests.promises.undocumented_status_app:app",
-        "--host",
-        HOST,
-        "--port",
-        str(port),
-    ]
+    app = "tests.promises.undocumented_status_app:app"
+    command = [sys.executable, "-m", "uvicorn", app, "--host", HOST, "--port", str(port)]
     with running(command, f"http://{HOST}:{port}") as url:
         assert "Received: 418" in _failures(url, tmp_path, examples=EXAMPLES, deadline_s=DEADLINE_S)
 
