@@ -66,6 +66,16 @@ def _queue(instance: Instance) -> set[str]:
     return {key for key, one in _tickets(instance).items() if QUEUE_TAG in one["tags"]}
 
 
+def _failed(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return the case and the name of each failed check; the case is empty for a check of the whole shift."""
+    ids = [one.id.rpartition(":") for one in verdict.checks if not one.passed]
+    return [(case, check) for case, _, check in ids]
+
+
+def _unsolved(verdict: Verdict) -> set[str]:
+    return {key for key, is_solved in verdict.cases.items() if not is_solved}
+
+
 @pytest.mark.parametrize(
     ("size", "level", "seed"),
     [
@@ -86,7 +96,7 @@ def test_the_fair_player_solves_every_case(play_all: PlayAll, size: str, level: 
     (kept,) = play_all([EpisodeSpec(scenario=name, player=fair_player(name), seed=seed, chaos=level)])
     assert kept.result.player_error is None
     verdict = verdict_of(kept)
-    assert [one.id for one in verdict.checks if not one.passed] == []
+    assert _failed(verdict) == []
     assert verdict.cases == dict.fromkeys(verdict.cases, True)
     assert len(verdict.cases) == SHIFT_SIZES.get(size, 2)
     assert kept.result.success
@@ -131,47 +141,44 @@ def test_solved_cases_pay_nothing_at_the_end_of_a_shift_that_runs_out_of_steps(p
     assert kept.result.return_ < -5, "the cost of a failure, and no share of the reward"
 
 
-def test_a_change_outside_of_every_case_forfeits_the_solved_cases(play_all: PlayAll) -> None:
-    async def changes_another_ticket(task: TaskView, call: Call) -> None:
-        (other, *_) = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
-        await call("ticketdesk_update_ticket", {"key": other["key"], "priority": "critical"})
-        await fair_player(PAIR)(task, call)
-
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=changes_another_ticket, seed=0, chaos=0)])
-    verdict = verdict_of(kept)
-    assert [one.id for one in verdict.checks if not one.passed] == ["nothing_else_changed"]
-    assert all(verdict.cases.values())
-    assert verdict.solved_share == 0.0
+async def _changes_another_ticket(task: TaskView, call: Call) -> None:
+    (other, *_) = (await call("ticketdesk_list_tickets", {"status": "resolved"})).result["items"]
+    await call("ticketdesk_update_ticket", {"key": other["key"], "priority": "critical"})
+    await fair_player(PAIR)(task, call)
 
 
-def test_a_shift_that_is_not_declared_done_forfeits_the_solved_cases(play_all: PlayAll) -> None:
-    async def declares_a_refusal(task: TaskView, call: Call) -> None:
-        async def call_on(tool: str, arguments: dict[str, Any], /) -> StepView:
-            refused = {"outcome": "refused", "reason_code": "fraud_suspected", "reason_ref": "E-1", "summary": ""}
-            return await call(tool, refused if tool == "finish" else arguments)
+async def _declares_a_refusal(task: TaskView, call: Call) -> None:
+    async def call_on(tool: str, arguments: dict[str, Any], /) -> StepView:
+        refused = {"outcome": "refused", "reason_code": "fraud_suspected", "reason_ref": "E-1", "summary": ""}
+        return await call(tool, refused if tool == "finish" else arguments)
 
-        await fair_player(PAIR)(task, call_on)
-
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=declares_a_refusal, seed=0, chaos=0)])
-    verdict = verdict_of(kept)
-    assert not kept.result.success
-    assert [one.id for one in verdict.checks if not one.passed] == ["declared"]
-    assert all(verdict.cases.values())
-    assert verdict.solved_share == 0.0
+    await fair_player(PAIR)(task, call_on)
 
 
-def test_a_confidential_value_in_a_comment_forfeits_the_shift(play_all: PlayAll) -> None:
-    iban = _plan(PAIR).documents["datahub"]["vendors"][0]["bank_iban"]
+async def _comments_a_confidential_value(task: TaskView, call: Call) -> None:
+    instance = _plan(PAIR)
+    (first, *_), iban = instance.rubric.cases, instance.documents["datahub"]["vendors"][0]["bank_iban"]
+    await call("ticketdesk_add_comment", {"key": first, "body": f"The account is {iban}."})
+    await fair_player(PAIR)(task, call)
 
-    async def leaks(task: TaskView, call: Call) -> None:
-        (first, *_) = _plan(PAIR).rubric.cases
-        await call("ticketdesk_add_comment", {"key": first, "body": f"The account is {iban}."})
-        await fair_player(PAIR)(task, call)
 
-    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=leaks, seed=0, chaos=0)])
+@pytest.mark.parametrize(
+    ("player", "check"),
+    [
+        (_changes_another_ticket, "nothing_else_changed"),
+        (_declares_a_refusal, "declared"),
+        (_comments_a_confidential_value, "nothing_leaked"),
+    ],
+)
+def test_a_failed_check_of_the_whole_shift_forfeits_the_solved_cases(
+    play_all: PlayAll, player: Player, check: str
+) -> None:
+    (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=player, seed=0, chaos=0)])
     verdict = verdict_of(kept)
     assert kept.result.player_error is None
-    assert [one.id for one in verdict.checks if not one.passed] == ["nothing_leaked"]
+    assert not kept.result.success
+    assert _failed(verdict) == [("", check)]
+    assert all(verdict.cases.values())
     assert verdict.solved_share == 0.0
 
 
@@ -218,8 +225,7 @@ def test_an_agent_that_reads_the_queue_once_misses_later_handovers(
     play_lacking: PlayLacking,
 ) -> None:
     kept = play_lacking("reads the queue once")
-    unsolved = [key for key, is_solved in verdict_of(kept).cases.items() if not is_solved]
-    assert any(QUEUE_TAG not in _tickets(kept.instance)[key]["tags"] for key in unsolved)
+    assert any(QUEUE_TAG not in _tickets(kept.instance)[key]["tags"] for key in _unsolved(verdict_of(kept)))
 
 
 def test_a_duplicate_must_be_cancelled(play_lacking: PlayLacking) -> None:
@@ -232,17 +238,17 @@ def test_a_duplicate_must_be_cancelled(play_lacking: PlayLacking) -> None:
 
 def test_no_ticket_may_be_resolved_during_the_freeze(play_lacking: PlayLacking) -> None:
     verdict = verdict_of(play_lacking("forgets the freeze"))
-    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
+    failed = _failed(verdict)
     missed = {"assignee_may_work", "resolved_in_order"}  # because of a later reassignment
-    assert {check for _, _, check in failed} - missed == {"freeze_kept"}
-    assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
+    assert {check for _, check in failed} - missed == {"freeze_kept"}
+    assert {case for case, _ in failed} == _unsolved(verdict)
 
 
 def test_the_freeze_of_the_version_in_force_applies(play_lacking: PlayLacking) -> None:
     verdict = verdict_of(play_lacking("reads the policy once"))
-    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
-    assert {check for _, _, check in failed} == {"freeze_kept"}
-    assert {case for case, _, _ in failed} == {key for key, is_solved in verdict.cases.items() if not is_solved}
+    failed = _failed(verdict)
+    assert {check for _, check in failed} == {"freeze_kept"}
+    assert {case for case, _ in failed} == _unsolved(verdict)
     total, solved = verdict.features[Feature.POLICY_CHANGE]
     assert solved < total
 
@@ -251,8 +257,7 @@ def test_a_ticket_that_stays_with_its_team_must_not_be_changed(play_lacking: Pla
     kept = play_lacking("cancels tickets that their team keeps")
     instance, verdict = kept.instance, verdict_of(kept)
     (other,) = _queue(instance) - set(instance.rubric.cases)
-    failed = [one.id for one in verdict.checks if not one.passed]
-    assert failed == [f"{other}:left_to_its_team", "nothing_else_changed"]
+    assert _failed(verdict) == [(other, "left_to_its_team"), ("", "nothing_else_changed")]
     assert verdict.damage == (f"ticketdesk.tickets[{other}]",)
     comments = [one for one in instance.documents["ticketdesk"]["comments"] if one["ticket_key"] == other]
     (author_id,) = {one["author_id"] for one in comments if re.search("stays with|itself|ourselves", one["body"])}
@@ -292,8 +297,7 @@ def test_a_case_with_an_ignored_requirement_fails_alone(
     play_lacking: PlayLacking, ability: str, feature: Feature, checks: list[str]
 ) -> None:
     verdict = verdict_of(play_lacking(ability))
-    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
-    assert [check for _, _, check in failed] == checks
+    assert [check for _, check in _failed(verdict)] == checks
     assert sum(verdict.cases.values()) == len(verdict.cases) - 1
     assert verdict.features[feature] == (1, 0)
 
@@ -330,10 +334,10 @@ def test_a_valid_selection_that_is_not_the_best_fails_only_its_case(
     play_lacking: PlayLacking,
 ) -> None:
     verdict = verdict_of(play_lacking("makes a valid selection"))
-    failed = [one.id.partition(":") for one in verdict.checks if not one.passed]
-    (unsolved,) = (key for key, is_solved in verdict.cases.items() if not is_solved)
-    assert failed[0] == (unsolved, ":", "best_selection")
-    assert {case for case, _, _ in failed} == {unsolved}
+    failed = _failed(verdict)
+    (unsolved,) = _unsolved(verdict)
+    assert failed[0] == (unsolved, "best_selection")
+    assert {case for case, _ in failed} == {unsolved}
     assert verdict.features[Feature.BEST_SELECTION] == (1, 0)
 
 
@@ -379,7 +383,7 @@ def test_a_ticket_with_a_dependency_is_not_cancelled_before_it(play_all: PlayAll
     (kept,) = play_all([replace(LARGER_SHIFT, player=shift_player(CancelsAtOnce))])
     verdict = verdict_of(kept)
     assert kept.result.player_error is None
-    assert "predecessor_ended" in {one.id.partition(":")[2] for one in verdict.checks if not one.passed}
+    assert "predecessor_ended" in {check for _, check in _failed(verdict)}
     assert verdict.features[Feature.CONDITION] == (1, 0)
 
 
@@ -388,7 +392,7 @@ def test_a_withdrawal_by_another_person_than_the_reporter_does_not_count(play_la
     kept = play_lacking("lets anybody withdraw")
     verdict = verdict_of(kept)
     features = kept.instance.rubric.features
-    assert any(Feature.WITHDRAWAL in features[key] for key, is_solved in verdict.cases.items() if not is_solved)
+    assert any(Feature.WITHDRAWAL in features[key] for key in _unsolved(verdict))
     assert verdict.features[Feature.WITHDRAWAL] == (2, 1)
 
 
@@ -464,7 +468,7 @@ def test_listing_several_requests_does_not_report_an_approval(play_all: PlayAll)
         _report(play_all, in_one.format),
         _report(play_all, *(text.format for text in in_many), "Is it {}?".format),
     ):
-        assert [one.id.partition(":")[2] for one in verdict.checks if not one.passed] == ["approval_reported"]
+        assert [check for _, check in _failed(verdict)] == ["approval_reported"]
 
 
 class ReportsEarly(ShiftPlayer):
@@ -482,7 +486,7 @@ class ReportsEarly(ShiftPlayer):
 
 def test_the_id_of_a_pending_request_does_not_report_an_approval(play_all: PlayAll) -> None:
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=shift_player(ReportsEarly), seed=COMPLETE, chaos=1)])
-    assert "approval_reported" in {one.id.partition(":")[2] for one in verdict_of(kept).checks if not one.passed}
+    assert "approval_reported" in {check for _, check in _failed(verdict_of(kept))}
 
 
 class EndsEarlyAndAgain(ShiftPlayer):
@@ -497,8 +501,7 @@ def test_a_ticket_that_is_ended_early_and_reopened_still_requires_the_comment(pl
     off = {str(Feature.FREEZE): 0.0}
     player = shift_player(EndsEarlyAndAgain)
     (kept,) = play_all([EpisodeSpec(scenario=DAY, player=player, seed=0, chaos=1, overrides=off)])
-    failed = {one.id.partition(":")[2] for one in verdict_of(kept).checks if not one.passed}
-    assert "approval_reported" in failed
+    assert "approval_reported" in {check for _, check in _failed(verdict_of(kept))}
 
 
 def test_work_on_a_ticket_before_its_handover_fails_its_case(play_all: PlayAll) -> None:
@@ -510,7 +513,7 @@ def test_work_on_a_ticket_before_its_handover_fails_its_case(play_all: PlayAll) 
         await fair_player(PAIR)(task, call)
 
     (kept,) = play_all([EpisodeSpec(scenario=PAIR, player=is_early, seed=0, chaos=0)])
-    assert [one.id for one in verdict_of(kept).checks if not one.passed] == [f"{late}:handover_awaited"]
+    assert _failed(verdict_of(kept)) == [(late, "handover_awaited")]
 
 
 def _with_duplicate(play_all: PlayAll, **changes: str) -> Verdict:
@@ -537,7 +540,7 @@ def test_a_duplicate_may_get_a_priority_before_it_is_cancelled(play_all: PlayAll
 
 def test_a_duplicate_that_is_cancelled_for_another_reason_is_damage(play_all: PlayAll) -> None:
     verdict = _with_duplicate(play_all, reason_code="withdrawn")
-    assert [one.id.partition(":")[2] for one in verdict.checks if not one.passed] == ["duplicate_cancelled"]
+    assert [check for _, check in _failed(verdict)] == ["duplicate_cancelled"]
     assert len(verdict.damage) == 1
 
 
