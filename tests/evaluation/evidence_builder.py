@@ -1,4 +1,4 @@
-"""Builders of evidence, people, requests and delegations with defaults."""
+"""Builders of evidence, people, tickets, requests and delegations with defaults."""
 
 from __future__ import annotations
 
@@ -78,6 +78,12 @@ def a_person(person_id: str, *roles: Role, **fields: Any) -> Person:
     held = tuple(RoleHeld(role=role, first_day=SINCE) for role in roles)
     named = {"name": person_id, "email": f"{person_id}@x.example", "title": "", "team_id": "finance"}
     return Person.model_validate({"id": person_id, **named, "employed_from": SINCE, "roles": held, **fields})
+
+
+def a_ticket(key: str, **columns: Any) -> dict[str, Any]:
+    """Return a row of a ticket, whose other columns are empty."""
+    names = ("status", "priority", "assignee_id", "verified_at", "verified_by", "approval_ref")
+    return {"key": key, **dict.fromkeys((*names, "reason_code", "reason_ref")), **columns}
 
 
 def a_request(key: str, **columns: Any) -> dict[str, Any]:

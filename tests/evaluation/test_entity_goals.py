@@ -20,7 +20,7 @@ from companyos_gateway.evaluation.goals import RecordGoal
 from companyos_gateway.evaluation.outcome import RecordStopped
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
 from companyos_shared.wire.company import Company, Role
-from tests.evaluation.evidence_builder import EvidenceBuilder, a_delegation, a_person, a_request
+from tests.evaluation.evidence_builder import EvidenceBuilder, a_delegation, a_person, a_request, a_ticket
 
 DESK, HUB, FLOW = "ticketdesk", "datahub", "approvalflow"
 REFERENCES = ("POL-7", "POL-7-v2")
@@ -43,13 +43,6 @@ def _request(key: str) -> dict[str, Any]:
 
 
 DELEGATION = a_delegation(from_id="E-2", to_id="E-3")
-TICKET = {
-    "key": "OPS-1",
-    "status": "open",
-    "priority": "low",
-    "assignee_id": "E-9",
-    **dict.fromkeys(("verified_at", "verified_by", "approval_ref", "reason_code", "reason_ref")),
-}
 
 
 @pytest.fixture
@@ -57,7 +50,9 @@ def builder() -> EvidenceBuilder:
     """Provide the initial state of all entities, including one of each kind that does not belong to the task."""
     return EvidenceBuilder(
         ticketdesk={
-            "tickets": {"OPS-1": TICKET, "OPS-2": {**TICKET, "key": "OPS-2"}},
+            "tickets": {
+                key: a_ticket(key, status="open", priority="low", assignee_id="E-9") for key in ("OPS-1", "OPS-2")
+            },
             "links": {},
             "removed_links": {},
         },

@@ -9,7 +9,7 @@ import pytest
 from companyos_gateway.evaluation.change_policy import ChangePolicy
 from companyos_gateway.evaluation.entity_goals import EntityGoals
 from companyos_gateway.evaluation.ticket_goals import TicketGoal
-from tests.evaluation.evidence_builder import EvidenceBuilder
+from tests.evaluation.evidence_builder import EvidenceBuilder, a_ticket
 
 DESK = "ticketdesk"
 KEPT = TicketGoal(key="OPS-1", priority="high", assignee_ids=("E-1", "E-2"))
@@ -17,15 +17,10 @@ MERGED = TicketGoal(key="OPS-2", original="OPS-1")
 GOALS = EntityGoals("tickets_triaged", [KEPT, MERGED])
 
 
-def _row(key: str, **columns: Any) -> dict[str, Any]:
-    names = ("status", "priority", "assignee_id", "verified_at", "verified_by", "approval_ref", "reason_code")
-    return {"key": key, **dict.fromkeys(names), "reason_ref": None, **columns}
-
-
 @pytest.fixture
 def builder() -> EvidenceBuilder:
     """Provide the initial tickets, including one that does not belong to the task."""
-    rows = {key: _row(key, reporter_id="E-9") for key in ("OPS-1", "OPS-2", "OPS-3")}
+    rows = {key: a_ticket(key, reporter_id="E-9") for key in ("OPS-1", "OPS-2", "OPS-3")}
     return EvidenceBuilder(ticketdesk={"tickets": rows, "links": {}, "removed_links": {}})
 
 
