@@ -110,6 +110,12 @@ def http_client(app: ASGIApp, url: str = "http://g", *, authorization: str | Non
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url, headers=headers)
 
 
+def problem(answer: httpx.Response) -> tuple[int, str]:
+    """Return the status and the code of an error response."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    return answer.status_code, answer.json()["code"]
+
+
 OpenGateway = Callable[..., AbstractAsyncContextManager[NotesGateway]]
 
 

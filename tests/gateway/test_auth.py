@@ -20,7 +20,7 @@ from companyos_gateway.middleware.auth import AGENT_ROUTES, PUBLIC_PREFIX, PUBLI
 from companyos_gateway.page_paths import is_console_path, is_desk_path
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
-from tests.gateway.conftest import TRAINER, NotesGateway, http_client
+from tests.gateway.conftest import TRAINER, NotesGateway, http_client, problem
 from tests.gateway.sockets import connected, handshake
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -205,7 +205,7 @@ async def test_the_outcome_of_an_episode_is_shown_to_the_trainer_only(locked: No
         late = await agent.post("/v1/episodes/ended/step", json=STEP)
         shown = await agent.get("/v1/episodes/ended/render", params={"format": "text"})
     output = await locked.http.post("/v1/episodes/ended/step", json=STEP)
-    assert (late.status_code, late.json()["code"]) == (409, "episode-done")
+    assert problem(late) == (409, "episode-done")
     assert "ended as" not in late.text + shown.text
     assert output.json()["detail"] == "The episode ended as failed."
 
@@ -257,14 +257,13 @@ async def test_requests_with_tokens_are_rejected_while_services_are_unavailable(
     async with app.router.lifespan_context(app), http_client(app) as http:
         for path in ("/step", "/reset"):
             answer = await http.post(path, json={}, headers={"Authorization": f"Bearer {'A' * TOKEN_LENGTH}"})
-            assert (answer.status_code, answer.json()["code"]) == (503, "services-unavailable")
+            assert problem(answer) == (503, "services-unavailable")
             await _assert_refused(http, "POST", path, 401, "token-required")
 
 
 async def test_two_authorization_headers_are_rejected(locked: NotesGateway) -> None:
     twice = [("Authorization", f"Bearer {TRAINER}"), ("Authorization", "Bearer other")]
-    answer = await locked.http.get("/metadata", headers=httpx.Headers(twice))
-    assert (answer.status_code, answer.json()["code"]) == (401, "unknown-token")
+    assert problem(await locked.http.get("/metadata", headers=httpx.Headers(twice))) == (401, "unknown-token")
 
 
 async def test_the_authorization_scheme_is_case_insensitive(locked: NotesGateway) -> None:

@@ -14,7 +14,7 @@ import pytest
 from companyos.contract import DEFAULT_SCENARIO
 from companyos_gateway.engine.quarantine import Quarantine
 from companyos_gateway.engine.service_clients import ServiceClients
-from tests.gateway.conftest import OpenGateway
+from tests.gateway.conftest import OpenGateway, problem
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 
 pytestmark = pytest.mark.matrix
@@ -86,8 +86,7 @@ async def test_a_damaged_episode_is_quarantined_with_its_databases(
             (item,) = await gateway.quarantine()
             assert (item["kind"], item["episode_id"]) == ("episode", damaged)
             assert (await gateway.http.get("/readyz")).json()["quarantine"]["items"] == 1
-            refused = await gateway.http.get(f"/v1/episodes/{damaged}")
-            assert (refused.status_code, refused.json()["code"]) == (410, "episode-quarantined")
+            assert problem(await gateway.http.get(f"/v1/episodes/{damaged}")) == (410, "episode-quarantined")
         assert notes_in_databases(tmp_path / "notes", folder) == {f"of {damaged}"}
         assert (kept / "gateway" / "quarantine" / item["id"] / "reason.json").exists()
 
@@ -109,7 +108,7 @@ async def test_a_kept_episode_in_quarantine_is_not_replaced(
             await gateway.post_step("main", "notes_list_notes"),
             await gateway.http.post("/reset", json={"scenario": "note_keeping", "episode_id": "main"}),
         ]
-        assert {(answer.status_code, answer.json()["code"]) for answer in refused} == {(410, "episode-quarantined")}
+        assert {problem(answer) for answer in refused} == {(410, "episode-quarantined")}
         (item,) = await gateway.quarantine()
         assert (await gateway.http.delete(f"/v1/quarantine/{item['id']}")).status_code == 204
     assert notes_in_databases(tmp_path / "notes", folder) == set()
@@ -192,8 +191,7 @@ async def test_a_damaged_snapshot_is_quarantined_and_its_databases_are_kept(
     async with open_kept() as gateway:
         (item,) = [one for one in await gateway.quarantine() if one["kind"] == "snapshot"]
         assert item["snapshot_id"] == taken
-        answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={})
-        assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
+        assert problem(await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={})) == (410, "snapshot-corrupt")
         assert "two" in await gateway.texts(episode)
     assert content != (kept / "gateway" / "quarantine" / item["id"] / f"{taken}.jsonl").read_bytes()
     assert databases(tmp_path / "notes") == before
@@ -249,7 +247,7 @@ async def test_an_item_whose_databases_are_deleted_is_not_restored_and_one_that_
             getattr(gateway.service.state.episodes.quarantine, done)(entry)
         path = f"/v1/quarantine/{item['id']}"
         answer = await (gateway.http.delete(path) if done == "restore" else gateway.http.post(f"{path}/restore"))
-        assert (answer.status_code, answer.json()["code"]) == (409, "quarantine-conflict")
+        assert problem(answer) == (409, "quarantine-conflict")
         assert await gateway.quarantine() == [item]
 
 

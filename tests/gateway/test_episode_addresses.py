@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from tests.contract.crawler import Page
-from tests.gateway.conftest import NotesGateway, OpenGateway, http_client
+from tests.gateway.conftest import NotesGateway, OpenGateway, http_client, problem
 from tests.gateway.notes import NoteKeeping
 
 LIST: dict[str, Any] = {"action": {"tool_name": "notes_list_notes", "arguments": {}}}
@@ -98,8 +98,7 @@ async def test_an_invalid_request_gets_a_problem_with_a_code(
 ) -> None:
     await _created(gateway, episode_id="one")
     answer = await gateway.http.request(method, path, json=body)
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem(answer) == (status, code)
 
 
 async def test_production_mode_has_no_simulation_routes(open_gateway: OpenGateway) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_shared.wire.context import Fault, FaultKind
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.notes import STARTED_AT, NoteKeeping
 from tests.gateway.transports import CallRecorder, Held
 
@@ -237,7 +237,7 @@ async def test_a_repeated_last_step_gets_the_same_response(gateway: NotesGateway
     assert (await gateway.state(episode))["step_count"] == 1
     for number, text in [(1, "b"), (3, "a")]:
         other = await gateway.post_step(episode, "notes_write_note", step=number, text=text)
-        assert (other.status_code, other.json()["code"]) == (409, "step-conflict")
+        assert problem(other) == (409, "step-conflict")
 
 
 async def test_calls_of_one_episode_are_queued_up_to_a_limit(open_gateway: OpenGateway) -> None:

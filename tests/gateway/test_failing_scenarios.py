@@ -14,7 +14,7 @@ from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.engine import store
 from companyos_gateway.evaluation import Check, Evidence, Mismatch
 from companyos_gateway.scenarios import Instance
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.notes import NoteKeeping, rubric
 
 DECLARATION = {"outcome": "done", "summary": "Done."}
@@ -91,8 +91,7 @@ async def test_pages_show_an_episode_whose_rubric_raises_without_a_verdict(open_
 async def test_the_evidence_of_an_episode_whose_rubric_raises_is_refused_with_a_code(open_gateway: OpenGateway) -> None:
     async with open_gateway(FailingRubric()) as gateway:
         episode = await gateway.begin("one")
-        answer = await gateway.http.get(f"/v1/episodes/{episode}/evidence")
-        assert (answer.status_code, answer.json()["code"]) == (500, "rubric-failed")
+        assert problem(await gateway.http.get(f"/v1/episodes/{episode}/evidence")) == (500, "rubric-failed")
 
 
 async def test_a_rubric_that_raises_leaves_the_scores_of_the_rubric_tree_unchanged(open_gateway: OpenGateway) -> None:
@@ -130,7 +129,7 @@ class Failing(NoteKeeping):
 async def test_a_failing_plan_does_not_block_others(open_gateway: OpenGateway, seed: int) -> None:
     async with open_gateway(Failing()) as gateway:
         failed = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": seed})
-        assert (failed.status_code, failed.json()["code"]) == (500, "internal-error")
+        assert problem(failed) == (500, "internal-error")
         await gateway.reset(seed=3)
 
 
@@ -139,7 +138,7 @@ async def test_the_error_for_an_invalid_seed_document_names_the_service_and_the_
 ) -> None:
     async with open_gateway(Failing()) as gateway:
         failed = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": INVALID})
-        assert (failed.status_code, failed.json()["code"]) == (503, "services-unavailable")
+        assert problem(failed) == (503, "services-unavailable")
         detail = failed.json()["detail"]
         assert detail.startswith("A service failed to load the task. notes: load returned status 422: invalid-seed: ")
         assert "notez" in detail

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from companyos_gateway.api.query_params import reject_unknown_query_params
 from companyos_gateway.engine import errors
-from tests.gateway.conftest import NotesGateway
+from tests.gateway.conftest import NotesGateway, problem
 
 
 async def test_the_home_page_loads_only_its_own_files(gateway: NotesGateway) -> None:
@@ -78,7 +78,7 @@ async def test_an_invalid_reset_option_is_named_with_its_value(
     gateway: NotesGateway, options: dict[str, Any], detail: str
 ) -> None:
     answer = await gateway.http.post("/reset", json=options)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert problem(answer) == (422, "invalid-reset")
     assert answer.json()["detail"].startswith(detail)
 
 
@@ -91,7 +91,7 @@ async def test_an_invalid_query_parameter_is_named_with_its_value(gateway: Notes
 @pytest.mark.parametrize("path", ["/v1/tools?episode=x", "/v1/snapshots?episode_id=nope", "/v1/episodes?all=1"])
 async def test_an_unknown_query_parameter_is_rejected_by_name(gateway: NotesGateway, path: str) -> None:
     answer = await gateway.http.get(path)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert problem(answer) == (422, "invalid-request")
     assert answer.json()["errors"][0]["place"] == path.partition("?")[2].partition("=")[0]
 
 
@@ -126,11 +126,10 @@ async def test_a_body_without_a_json_content_type_is_rejected_with_the_reason(ga
 
 @pytest.mark.parametrize("body", [{"seed": "x"}, {"scenari": "bug_escalation"}, {"chaos": 9}])
 async def test_a_demonstration_with_invalid_options_is_rejected(gateway: NotesGateway, body: dict[str, object]) -> None:
-    answer = await gateway.http.post("/v1/demonstrations", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert problem(await gateway.http.post("/v1/demonstrations", json=body)) == (422, "invalid-request")
 
 
 async def test_a_missing_query_argument_is_named(gateway: NotesGateway) -> None:
     answer = await gateway.http.get("/state")
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert problem(answer) == (422, "invalid-request")
     assert "episode_id" in answer.json()["detail"]

@@ -16,7 +16,7 @@ import pytest
 from starlette.types import Message
 
 from companyos_gateway.middleware import body_limit
-from tests.gateway.conftest import NotesGateway
+from tests.gateway.conftest import NotesGateway, problem
 from tests.gateway.sockets import Socket, connected
 
 MAX_BYTES = 64 * 1024
@@ -114,8 +114,7 @@ async def test_http_requests_over_a_limit_are_rejected_with_a_code(
     for path in HTTP_ROUTES:
         content = sent if isinstance(sent, bytes) else sent.encode("utf-8", "surrogatepass")
         answer = await gateway.http.post(path, content=content)
-        assert (answer.status_code, answer.json()["code"]) == (_status(code), code), path
-        assert answer.headers["content-type"] == "application/problem+json"
+        assert problem(answer) == (_status(code), code), path
     over_mcp = await gateway.http.post("/mcp", content=content)
     assert _coded(over_mcp.json()["error"]["message"]) == code
     assert await gateway.standing("live") == before
@@ -140,8 +139,7 @@ async def test_socket_messages_over_a_limit_are_rejected_and_the_session_continu
 
 @pytest.mark.parametrize(("_what", "sent"), WITHIN, ids=_id)
 async def test_a_message_at_the_limits_is_parsed(gateway: NotesGateway, _what: str, sent: str) -> None:
-    answer = await gateway.http.post("/reset", content=sent.encode())
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert problem(await gateway.http.post("/reset", content=sent.encode())) == (422, "invalid-reset")
     async with connected(gateway.app) as socket:
         assert (await socket.exchange(sent))["data"]["code"] == "UNKNOWN_TYPE"
 
@@ -153,8 +151,7 @@ async def test_a_step_without_a_valid_episode_or_action_is_rejected(
 ) -> None:
     await gateway.reset(episode_id="live")
     before = await gateway.standing("live")
-    answer = await gateway.http.post("/step", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert problem(await gateway.http.post("/step", json=body)) == (status, code)
     assert await gateway.standing("live") == before
 
 

@@ -11,7 +11,7 @@ import pytest
 from companyos_gateway.engine.episode import MAX_QUEUED_CALLS
 from companyos_gateway.engine.errors import EpisodeClosedError
 from companyos_gateway.engine.journal import StepIntent
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.notes import NoteKeeping
 from tests.gateway.sockets import connected
 from tests.gateway.transports import Held
@@ -51,7 +51,7 @@ async def test_evidence_never_contains_a_part_of_a_step(
         await _while_held(held, gateway.post_step(episode, "notes_write_note", text="two"), read_evidence())
         answer = await readings[0]
         if is_freed:
-            assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+            assert problem(answer) == (409, "episode-closed")
         else:
             stored = answer.json()
             assert stored["state"]["step_count"] == stored["audits"]["notes"][-1]["step"] == 2
@@ -64,7 +64,7 @@ async def test_a_snapshot_of_an_episode_that_is_freed_concurrently_is_rejected(
         episode = await gateway.begin("one")
         taking = gateway.http.post(f"/v1/episodes/{episode}/snapshots")
         answer = await _while_held(held, taking, gateway.http.delete(f"/v1/episodes/{episode}"))
-        assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+        assert problem(answer) == (409, "episode-closed")
         assert (await gateway.http.get("/v1/snapshots")).json() == []
         await gateway.runtime.engine().store.aclose()
         assert list(tmp_path.rglob("snapshots/*.db")) == []
@@ -77,7 +77,7 @@ async def test_an_episode_that_is_freed_during_a_restore_stays_deleted(
         episode = await gateway.begin("one")
         restoring = gateway.restore(episode, await gateway.snapshot(episode))
         answer = await _while_held(held, restoring, gateway.http.delete(f"/v1/episodes/{episode}"))
-        assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+        assert problem(answer) == (409, "episode-closed")
         assert list((kept / "gateway" / "episodes").glob("[!.]*")) == []
 
 
@@ -90,7 +90,7 @@ async def test_a_reset_during_a_restore_fails_and_the_episode_is_unchanged_after
             await socket.step("notes_write_note", text="one")
             restoring = gateway.restore("mine", await gateway.snapshot("mine"))
             answer = await _while_held(held, restoring, socket.reset(episode_id="mine"))
-            assert (answer.status_code, answer.json()["code"]) == (409, "episode-closed")
+            assert problem(answer) == (409, "episode-closed")
             await socket.step("notes_write_note", text="two")
         output = await gateway.evidence("mine")
     async with open_kept() as gateway:

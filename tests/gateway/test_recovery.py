@@ -18,7 +18,7 @@ from companyos_gateway.engine.snapshot_files import SnapshotFiles
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.scenarios import Instance
 from companyos_shared.wire.context import Fault, FaultKind
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.notes import NoteKeeping, rubric
 from tests.gateway.transports import Held
 
@@ -260,8 +260,7 @@ async def test_a_kept_episode_is_available_after_every_start_and_never_idle(open
         assert gateway.runtime.engine().store.reap() == 0
     async with open_kept(**settings) as gateway:
         assert "one" in await gateway.texts("main")
-        refused = await gateway.http.delete("/v1/episodes/main")
-        assert (refused.status_code, refused.json()["code"]) == (409, "episode-kept")
+        assert problem(await gateway.http.delete("/v1/episodes/main")) == (409, "episode-kept")
         shown = await gateway.http.post("/console/-/end", data={"episode_id": "main"})
         assert shown.status_code == 409
         assert "one" in await gateway.texts("main")

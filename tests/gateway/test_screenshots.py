@@ -29,7 +29,7 @@ from companyos_gateway.engine.errors import BrowserMissingError, BrowserUnavaila
 from companyos_gateway.engine.toolbox import InvalidArgumentsError
 from companyos_gateway.viewer.episode_source import episode_key
 from companyos_gateway.viewer.screenshot_files import ScreenshotFiles
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 
 PLAYWRIGHT = "companyos_gateway.browser.playwright_backend"
 ROOT = "/v1/episodes/abc/apps"
@@ -63,7 +63,7 @@ async def test_without_the_extra_a_reset_is_rejected_with_the_install_command(
 async def test_without_the_extra_only_png_rendering_is_unavailable(gateway: NotesGateway, without_extra: None) -> None:
     episode_id = await gateway.begin()
     picture = await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "png"})
-    assert (picture.status_code, picture.json()["code"]) == (409, "browser-missing")
+    assert problem(picture) == (409, "browser-missing")
     assert (await gateway.http.get(f"/v1/episodes/{episode_id}/render", params={"format": "html"})).status_code == 200
 
 
@@ -80,7 +80,7 @@ async def test_without_the_extra_only_png_rendering_is_unavailable(gateway: Note
 )
 async def test_an_invalid_window_is_rejected(gateway: NotesGateway, options: dict[str, Any], place: str) -> None:
     answer = await gateway.http.post("/reset", json={"scenario": "note_keeping", **options})
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert problem(answer) == (422, "invalid-reset")
     assert [error["place"] for error in answer.json()["errors"]] == [place]
 
 
@@ -296,8 +296,7 @@ async def test_a_reset_whose_screenshot_fails_leaves_no_episode(
     monkeypatch.setattr(gateway.runtime.window_manager, "last_observation", fail)
     body = {"scenario": "note_keeping", "modality": "screenshot", "episode_id": "mine"}
     for path in ("/reset", "/v1/episodes"):
-        answer = await gateway.http.post(path, json=body)
-        assert (answer.status_code, answer.json()["code"]) == (503, "browser-unavailable")
+        assert problem(await gateway.http.post(path, json=body)) == (503, "browser-unavailable")
         assert len(gateway.runtime.engine().store) == 0
 
 

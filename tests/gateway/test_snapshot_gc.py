@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.sockets import connected
 
 
@@ -25,7 +25,7 @@ async def test_databases_of_a_failed_snapshot_are_deleted(open_kept: OpenGateway
         folder.rename(tmp_path / "away")
         refused = await gateway.http.post(f"/v1/episodes/{episode}/snapshots")
         (tmp_path / "away").rename(folder)
-        assert (refused.status_code, refused.json()["code"]) == (507, "storage-full")
+        assert problem(refused) == (507, "storage-full")
         assert (await gateway.http.delete(f"/v1/snapshots/{first}")).status_code == 204
         assert list((tmp_path / "notes" / "snapshots").glob("*.db")) == []
         assert "one" in await gateway.texts((await gateway.fork(await gateway.snapshot(episode)))[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.sockets import connected
 from tests.gateway.transports import CallRecorder
 
@@ -96,7 +96,7 @@ async def test_an_ended_episode_can_be_restored(gateway: NotesGateway) -> None:
 async def test_a_snapshot_of_another_reset_is_rejected_as_foreign(gateway: NotesGateway) -> None:
     episode, other = [await gateway.begin() for _ in range(2)]
     answer = await gateway.restore(episode, await gateway.snapshot(other))
-    assert (answer.status_code, answer.json()["code"]) == (409, "foreign-snapshot")
+    assert problem(answer) == (409, "foreign-snapshot")
     assert answer.json()["detail"].startswith("The snapshot belongs to another episode. ")
     forked = (await gateway.fork(await gateway.snapshot(episode)))[0]
     assert (await gateway.restore(forked, await gateway.snapshot(episode))).status_code == 200
@@ -128,14 +128,12 @@ async def test_a_resume_continues_an_episode_and_takes_it_from_the_previous_sess
 
 
 async def test_an_unknown_token_cannot_resume(gateway: NotesGateway) -> None:
-    answer = await gateway.http.post("/reset", json={"resume": "x" * 43})
-    assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
+    assert problem(await gateway.http.post("/reset", json={"resume": "x" * 43})) == (404, "unknown-episode")
 
 
 @pytest.mark.parametrize("body", [{"resume": "x", "seed": 1}, {"injected_state": {"snapshot": "0" * 32}, "chaos": 1}])
 async def test_a_resume_accepts_no_other_options(gateway: NotesGateway, body: dict[str, Any]) -> None:
-    answer = await gateway.http.post("/reset", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert problem(await gateway.http.post("/reset", json=body)) == (422, "invalid-reset")
 
 
 async def test_snapshots_are_listed_and_deleted(gateway: NotesGateway, tmp_path: Path) -> None:
@@ -182,7 +180,7 @@ async def test_the_difference_between_two_steps_is_listed_row_by_row(gateway: No
     later = (await gateway.http.get(f"/v1/episodes/{episode}/diff", params={"from": 1})).json()
     assert list(later["services"]["notes"]["notes"]) == ["1"]
     refused = await gateway.http.get(f"/v1/episodes/{episode}/diff", params={"from": 2, "to": 1})
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid-step")
+    assert problem(refused) == (422, "invalid-step")
 
 
 async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Path) -> None:
@@ -193,8 +191,7 @@ async def test_a_database_can_be_downloaded(gateway: NotesGateway, tmp_path: Pat
     copied.write_bytes(answer.content)
     with sqlite3.connect(copied) as db:
         assert db.execute("SELECT count(*) FROM notes WHERE text = 'canary'").fetchone() == (1,)
-    unknown = await gateway.http.get(f"/v1/episodes/{episode}/databases/elsewhere")
-    assert (unknown.status_code, unknown.json()["code"]) == (404, "unknown-service")
+    assert problem(await gateway.http.get(f"/v1/episodes/{episode}/databases/elsewhere")) == (404, "unknown-service")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +215,7 @@ async def test_a_snapshot_with_a_damaged_database_is_rejected_and_the_episode_co
         await gateway.restore(episode, taken),
         await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={}),
     ):
-        assert (answer.status_code, answer.json()["code"]) == (410, code)
+        assert problem(answer) == (410, code)
     assert await gateway.state(episode) == state
     assert "after" in await gateway.texts(episode)
 
@@ -230,8 +227,7 @@ async def test_a_truncated_snapshot_file_is_rejected(open_kept: OpenGateway, kep
         taken = await gateway.snapshot(episode)
         path = kept / "gateway" / "snapshots" / f"{taken}.jsonl"
         path.write_bytes(path.read_bytes()[:-cut])
-        answer = await gateway.restore(episode, taken)
-        assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
+        assert problem(await gateway.restore(episode, taken)) == (410, "snapshot-corrupt")
         assert "before" in await gateway.texts(episode)
 
 
@@ -240,5 +236,5 @@ async def test_forks_beyond_the_capacity_are_rejected_and_none_is_created(open_g
         episode = await gateway.begin()
         taken = await gateway.snapshot(episode)
         answer = await gateway.http.post(f"/v1/snapshots/{taken}/fork", json={"count": 3})
-        assert (answer.status_code, answer.json()["code"]) == (503, "at-capacity")
+        assert problem(answer) == (503, "at-capacity")
         assert await gateway.live_ids() == [episode]

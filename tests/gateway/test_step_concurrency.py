@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from companyos_gateway.engine import concurrency
-from tests.gateway.conftest import OpenGateway
+from tests.gateway.conftest import OpenGateway, problem
 from tests.gateway.transports import Held, ServiceTransport
 
 CROWD = 100
@@ -56,7 +56,7 @@ async def test_a_step_that_waits_too_long_in_the_queue_is_rejected_and_not_taken
         holding = asyncio.create_task(gateway.step(first, "notes_list_notes"))
         await held.arrived.wait()
         refused = await gateway.post_step(second, "notes_write_note", text="too late")
-        assert (refused.status_code, refused.json()["code"]) == (503, "services-unavailable")
+        assert problem(refused) == (503, "services-unavailable")
         assert refused.headers["retry-after"]
         assert (await gateway.step(second, "wait", minutes=5))["observation"]["result"] == {"waited_minutes": 5}
         held.released.set()

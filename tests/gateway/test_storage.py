@@ -15,7 +15,7 @@ import pytest
 from companyos_gateway.engine import episode_files
 from companyos_gateway.engine.episode_files import EpisodeFiles
 from companyos_gateway.engine.snapshot_files import compute_snapshot_id
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 
 
 @contextmanager
@@ -53,7 +53,7 @@ async def test_a_reset_without_free_descriptors_leaves_no_files(open_kept: OpenG
         await gateway.reset(chaos=0)
         with _no_descriptor_left():
             refused = await gateway.http.post("/reset", json={"scenario": "note_keeping", "seed": 1, "chaos": 0})
-        assert (refused.status_code, refused.json()["code"]) == (507, "storage-full")
+        assert problem(refused) == (507, "storage-full")
         assert len(list((kept / "gateway" / "episodes").iterdir())) == 1
 
 
@@ -73,7 +73,7 @@ async def test_a_storage_error_rejects_the_request_and_a_later_one_succeeds(open
                 await gateway.http.post(f"/v1/episodes/{episode}/snapshots"),
                 await gateway.http.delete(f"/v1/snapshots/{taken}"),
             ]
-        assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 5
+        assert [problem(answer) for answer in refused] == [(507, "storage-full")] * 5
         assert [one["id"] for one in (await gateway.http.get("/v1/snapshots")).json()] == [taken]
         assert "two" in await gateway.texts(episode)
         assert "two" not in await gateway.texts((await gateway.fork(taken))[0])
@@ -105,7 +105,7 @@ async def test_a_storage_error_at_a_start_frees_no_ended_episode(
         with monkeypatch.context() as patched:
             patched.setattr(episode_files, "write_file", _fail_to_write)
             refused = [await gateway.http.post(path, json=body) for path, body in requests]
-        assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(507, "storage-full")] * 4
+        assert [problem(answer) for answer in refused] == [(507, "storage-full")] * 4
         assert set(await gateway.live_ids()) == {"a", "b"}
         for path, body in requests[:2]:
             assert (await gateway.http.post(path, json=body)).status_code == 200
@@ -118,8 +118,7 @@ async def test_a_fork_with_the_id_of_a_live_episode_frees_no_ended_one(open_gate
         taken = await gateway.snapshot("live")
         await _begin_ended(gateway, "ended")
         body = {"injected_state": {"snapshot": taken}, "episode_id": "live"}
-        refused = await gateway.http.post("/reset", json=body)
-        assert (refused.status_code, refused.json()["code"]) == (409, "episode-exists")
+        assert problem(await gateway.http.post("/reset", json=body)) == (409, "episode-exists")
         assert set(await gateway.live_ids()) == {"live", "ended"}
         forked = await gateway.http.post("/reset", json={**body, "episode_id": "ended"})
         assert forked.status_code == 200
@@ -150,6 +149,5 @@ async def test_an_invalid_snapshot_is_rejected_and_does_not_prevent_a_start(
     name = compute_snapshot_id(foreign)
     (folder / f"{name}.jsonl").write_bytes(foreign)
     async with open_kept() as gateway:
-        answer = await gateway.http.post(f"/v1/snapshots/{name}/fork", json={})
-        assert (answer.status_code, answer.json()["code"]) == (410, "snapshot-corrupt")
+        assert problem(await gateway.http.post(f"/v1/snapshots/{name}/fork", json={})) == (410, "snapshot-corrupt")
         assert len(await gateway.fork(taken)) == 1

@@ -9,7 +9,7 @@ import pytest
 from companyos_gateway.api.openenv_environment import CompanyOSEnvironment
 from companyos_gateway.engine.errors import UnknownTaskError
 from companyos_gateway.tasks import CANARY
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 
 TEST_TASKS = 40
 
@@ -55,7 +55,7 @@ async def test_tasks_are_listed_one_by_one_and_in_slices(gateway: NotesGateway) 
 )
 async def test_an_unknown_task_is_400(gateway: NotesGateway, path: str, body: dict[str, Any], place: str) -> None:
     answer = await gateway.http.post(f"/companyos/{path}", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (400, "unknown-task")
+    assert problem(answer) == (400, "unknown-task")
     assert answer.json()["detail"].startswith(place)
 
 
@@ -71,7 +71,7 @@ async def test_a_number_must_not_be_a_text_or_a_boolean(
     gateway: NotesGateway, path: str, body: dict[str, Any], place: str
 ) -> None:
     answer = await gateway.http.post(f"/companyos/{path}", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert problem(answer) == (422, "invalid-request")
     assert [one["place"] for one in answer.json()["errors"]] == [place]
 
 
@@ -116,7 +116,7 @@ async def test_a_task_is_selected_in_one_way_and_determines_its_seed(
     gateway: NotesGateway, options: dict[str, Any], message: str
 ) -> None:
     answer = await _reset(gateway, **options)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-reset")
+    assert problem(answer) == (422, "invalid-reset")
     assert message in answer.json()["detail"]
 
 

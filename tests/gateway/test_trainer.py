@@ -13,7 +13,7 @@ from companyos_gateway.engine.episode import FREE_PAGE_VIEWS
 from companyos_gateway.evaluation import Evidence
 from companyos_gateway.evaluation.guessing import MAX_GUESSES
 from companyos_gateway.evaluation.injection_checks import WINDOW
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 
 
 async def test_the_scenarios_are_listed_with_descriptions(gateway: NotesGateway) -> None:
@@ -89,8 +89,7 @@ async def test_evidence_from_before_a_restart_verifies_with_the_key_after_it(
 
 
 async def test_an_unknown_episode_has_no_evidence(gateway: NotesGateway) -> None:
-    answer = await gateway.http.get("/v1/episodes/nobody/evidence")
-    assert (answer.status_code, answer.json()["code"]) == (404, "unknown-episode")
+    assert problem(await gateway.http.get("/v1/episodes/nobody/evidence")) == (404, "unknown-episode")
 
 
 @pytest.mark.parametrize(("keep", "left"), [(False, 0), (True, 1)])

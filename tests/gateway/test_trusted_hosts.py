@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.conftest import NotesGateway, OpenGateway
+from tests.gateway.conftest import NotesGateway, OpenGateway, problem
 from tests.gateway.sockets import connected, handshake
 
 PRIVATE_HOSTS = ("127.0.0.1:8000", "10.1.2.3", "[::1]:8000", "localhost:8000", "GATEWAY", "a.local.", "x.internal:1")
@@ -21,7 +21,7 @@ async def _status(open_gateway: OpenGateway, host: str | list[str], **settings: 
         headers = [("Host", name) for name in hosts] + [("Authorization", f"Bearer {'t' * 16}")]
         answer = await gateway.http.get("/metadata", headers=headers)
         if answer.status_code != 200:
-            assert (answer.status_code, answer.json()["code"]) == (400, "unknown-host")
+            assert problem(answer) == (400, "unknown-host")
         return answer.status_code
 
 
@@ -100,7 +100,7 @@ async def test_a_cross_origin_page_changes_nothing_and_opens_no_socket(
             async with connected(gateway.app, headers=names) as socket:
                 await socket.reset()
         else:
-            assert (answer.status_code, answer.json()["code"]) == (403, "foreign-origin")
+            assert problem(answer) == (403, "foreign-origin")
             (closed,) = await handshake(gateway.app, "/ws", names)
             assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
             assert len(gateway.runtime.engine().store) == 0
@@ -124,9 +124,8 @@ async def test_a_cross_site_request_by_fetch_metadata_changes_nothing(open_gatew
     async with open_gateway() as gateway:
         for method, path in (("POST", "/reset"), ("POST", "/step"), ("POST", "/v1/episodes"), ("POST", "/v1/mcp")):
             refused = await gateway.http.request(method, path, json={"scenario": "note_keeping"}, headers=mark)
-            assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin"), path
-        refused = await gateway.http.delete("/v1/episodes/any", headers=mark)
-        assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
+            assert problem(refused) == (403, "foreign-origin"), path
+        assert problem(await gateway.http.delete("/v1/episodes/any", headers=mark)) == (403, "foreign-origin")
         (closed,) = await handshake(gateway.app, "/ws", names)
         assert (closed["code"], closed["reason"]) == (1008, "foreign-origin")
         assert len(gateway.runtime.engine().store) == 0
