@@ -23,6 +23,18 @@ FOLDERS = (
     "tests",
     "verification",
 )
+PACKAGES = {
+    "companyos_shared": "shared/src",
+    "companyos_ticketdesk": "services/ticketdesk/src",
+    "companyos_datahub": "services/datahub/src",
+    "companyos_approvalflow": "services/approvalflow/src",
+    "companyos_gateway": "gateway/src",
+    "companyos": "client/src",
+    "companyos_players": "players/src",
+    "verification": ".",
+}
+"""The folder of each package with import contracts."""
+
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))])
 SERVICES = tuple(sorted(path.name for path in (ROOT / "services").iterdir() if (path / "pyproject.toml").exists()))
 

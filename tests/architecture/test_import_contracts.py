@@ -13,20 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT
+from tests.architecture.sources import PACKAGES, ROOT
 
 pytestmark = pytest.mark.matrix
 
-PACKAGES = {
-    "companyos_shared": "shared/src",
-    "companyos_ticketdesk": "services/ticketdesk/src",
-    "companyos_datahub": "services/datahub/src",
-    "companyos_approvalflow": "services/approvalflow/src",
-    "companyos_gateway": "gateway/src",
-    "companyos": "client/src",
-    "companyos_players": "players/src",
-    "verification": ".",
-}
 CONTRACT_MODULE = "tests/architecture/service_layers.py"
 SCENARIO = "companyos_gateway.scenarios.vendor_onboarding"
 OTHER_FEATURE = "companyos_ticketdesk.links"

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ def _run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def seen(copy: Path) -> dict[str, Any]:
-    done = _run(copy, "-c", textwrap.dedent(LOOK))
+    done = _run(copy, "-c", LOOK)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -52,8 +52,8 @@ def test_an_image_is_based_on_the_given_base_only(dockerfile: Any) -> None:
 
 
 def test_every_variable_that_is_set_or_documented_is_read() -> None:
-    read = {f"COMPANYOS_{name.upper()}" for model in SETTINGS for name in model.model_fields}
-    read |= {failpoints.VARIABLE} | _of_the_client() | _of_compose()
+    read = {failpoints.VARIABLE} | _of_the_client() | _of_compose()
+    read |= {name for model in SETTINGS for name in _variables(model)}
     written = [ROOT / "docker-compose.yml", *DOCKERFILES, *DOCUMENTS]
     written += [
         source.path
@@ -263,13 +263,7 @@ def test_the_probes_and_variables_of_a_pod_exist(stateful: dict[str, Any]) -> No
     served = "".join(path.read_text() for path in (ROOT / "gateway" / "src" / "companyos_gateway" / "api").glob("*.py"))
     assert _paths(container) == {"/readyz", "/livez"}
     assert all(f'"{path}"' in served for path in _paths(container))
-    settings = {
-        str(alias).upper()
-        for name, field in Settings.model_fields.items()
-        for alias in (f"COMPANYOS_{name}", *getattr(field.validation_alias, "choices", ()))
-    }
-    output = {variable["name"] for variable in container["env"]} - {"POD_INDEX"}
-    assert output <= settings
+    assert {variable["name"] for variable in container["env"]} - {"POD_INDEX"} <= _variables(Settings)
     mounts = {mount["name"] for mount in container["volumeMounts"]}
     claims = {claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]}
     assert mounts == claims | {volume["name"] for volume in stateful["template"]["spec"]["volumes"]}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture.sources import ROOT
 
 NAME = re.compile(
     r"bends|chassis|cheating|clearing|crew|deskwork|doors?|errands?|fulfilment|glass|happenings?|hindsight|houses?|knowing"
