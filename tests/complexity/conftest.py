@@ -13,10 +13,9 @@ from companyos_gateway.app import create_app
 from companyos_gateway.runtime import GatewayRuntime
 from companyos_gateway.settings import Settings
 from tests.promises.conftest import pytest_terminal_summary
-from tests.promises.measurements import figures
 from verification.in_process import in_process_service_clients
 
-__all__ = ["figures", "pytest_terminal_summary"]
+__all__ = ["pytest_terminal_summary"]
 
 LIVE = "live"
 """The id of the episode for requests that name one."""

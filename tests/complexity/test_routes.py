@@ -23,7 +23,7 @@ from tests.complexity.inputs import BODIES, MEMBERS, TEXTS, Input, repeated
 from tests.complexity.routes import Target, send_request, targets_of
 from tests.contract.conftest import SERVICES
 from tests.gateway.sockets import Socket, connected
-from tests.promises.measurements import Measurements
+from tests.promises.conftest import Record
 
 FULL_S = 3_600
 
@@ -54,37 +54,37 @@ async def _measure_service(service: Service[Any], folder: Path, *, full: bool) -
     return growth
 
 
-def _check(growth: Growth, name: str, figures: Measurements) -> None:
-    figures.record(f"{name}: worst time of an input", growth.described())
+def _check(growth: Growth, name: str, record: Record) -> None:
+    record(f"{name}: worst time of an input", growth.described())
     assert growth.superlinear == []
 
 
 @pytest.mark.timeout(FULL_S)
 async def test_requests_to_the_gateway_take_linear_time(
-    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record
 ) -> None:
-    _check(await _measure_gateway(*gateway, full=False), "gateway", figures)
+    _check(await _measure_gateway(*gateway, full=False), "gateway", record_property)
 
 
 @pytest.mark.timeout(FULL_S)
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, figures: Measurements) -> None:
-    _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, figures)
+async def test_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, record_property: Record) -> None:
+    _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, record_property)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
 async def test_all_requests_to_the_gateway_take_linear_time(
-    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record
 ) -> None:
-    _check(await _measure_gateway(*gateway, full=True), "gateway", figures)
+    _check(await _measure_gateway(*gateway, full=True), "gateway", record_property)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(FULL_S)
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_all_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, figures: Measurements) -> None:
-    _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, figures)
+async def test_all_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, record_property: Record) -> None:
+    _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, record_property)
 
 
 async def test_a_parser_that_takes_quadratic_time_is_detected(
@@ -118,7 +118,7 @@ def _sockets(app: FastAPI) -> list[str]:
 
 
 async def test_messages_on_every_socket_take_linear_time(
-    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record
 ) -> None:
     app, growth = gateway[0], Growth()
     paths = _sockets(app)
@@ -127,7 +127,7 @@ async def test_messages_on_every_socket_take_linear_time(
         for name, made in _inputs().items():
             async with connected(app, path) as socket:
                 await growth.measure(f"{path}, {name}", _asked(socket, made))
-    figures.record("messages on sockets: worst time", growth.described())
+    record_property("messages on sockets: worst time", growth.described())
     assert growth.superlinear == []
 
 
@@ -146,7 +146,7 @@ _UNITS = {
 
 
 async def test_arguments_of_every_tool_take_linear_time(
-    gateway: tuple[FastAPI, GatewayRuntime], figures: Measurements
+    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record
 ) -> None:
     growth = Growth()
     for tool in gateway[1].engine().toolbox:
@@ -155,7 +155,7 @@ async def test_arguments_of_every_tool_take_linear_time(
                 await growth.measure(f"{tool.name}, {name} of {described}", _checked(tool, name, unit))
             for kind, (before, one, after) in MEMBERS.items():
                 await growth.measure(f"{tool.name}, {name} of {kind}", _checked_json(tool, name, before, one, after))
-    figures.record("arguments of tools: worst time", growth.described())
+    record_property("arguments of tools: worst time", growth.described())
     assert growth.superlinear == []
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.promises.measurements import figures, table_of
 from verification.defects import EPISODE_DEFECTS
 
-__all__ = ["figures"]
+Record = Callable[[str, object], None]
+"""The fixture `record_property`, which records a measurement by name."""
 
 settings.register_profile(
     "nightly",
@@ -28,10 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the measurements."""
-    outcomes = ("passed", "failed")
-    reports = [report for outcome in outcomes for report in terminalreporter.getreports(outcome)]
-    if lines := table_of([report for report in reports if report.when == "call"]):
+    """Print the measurements, which tests record with `record_property`."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    if measured := [pair for report in reports if report.when == "call" for pair in report.user_properties]:
+        width = max(len(name) for name, _ in measured)
         terminalreporter.section("measured")
-        for line in lines:
-            terminalreporter.write_line(line)
+        for name, value in measured:
+            terminalreporter.write_line(f"{name:<{width}}  {value}")

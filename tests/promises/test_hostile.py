@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from tests.promises.conftest import Record
 from tests.promises.deployment_under_load import DeploymentUnderLoad, deployment_under_load
 from tests.promises.load_players import Observations, Player, all_begun, client_process
-from tests.promises.measurements import Measurements
 
 SESSIONS = 500
 STEPS_EVERY_S = 5.0
@@ -79,16 +79,16 @@ async def _compared(deployment: DeploymentUnderLoad) -> tuple[list[list[float]],
     return quiet, attacked
 
 
-def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, figures: Measurements) -> None:
+def test_a_hostile_client_does_not_delay_the_steps_of_others(tmp_path: Path, record_property: Record) -> None:
     with deployment_under_load(tmp_path) as deployment:
         quiet, attacked = asyncio.run(_compared(deployment))
     for name, windows in (("without", quiet), ("with", attacked)):
         times = sorted(chain(*windows))
-        figures.record(
+        record_property(
             f"{SESSIONS} sessions, {len(times)} steps {name} a hostile client, ms",
             f"p50 {times[len(times) // 2] * 1000:.1f}, p99 {p99(times) * 1000:.1f}; "
             f"p99 of each window {', '.join(f'{p99(window) * 1000:.1f}' for window in windows)}",
         )
     ratio = median(map(p99, attacked)) / median(map(p99, quiet))
-    figures.record("  p99 of the middle window with it, as a ratio to that without it", f"{ratio:.2f}")
+    record_property("  p99 of the middle window with it, as a ratio to that without it", f"{ratio:.2f}")
     assert ratio <= MAX_DELAYED

@@ -14,6 +14,7 @@ import pytest
 
 from companyos_gateway.engine.service_connections import MAX_CONNECTIONS
 from tests.integration.processes import SERVICES
+from tests.promises.conftest import Record
 from tests.promises.deployment_under_load import DeploymentUnderLoad, Level, deployment_under_load
 from tests.promises.load_players import (
     CANARY,
@@ -26,7 +27,6 @@ from tests.promises.load_players import (
     client_process,
     label_of,
 )
-from tests.promises.measurements import Measurements
 
 FEW, MANY = 100, 1000
 FEW_ABANDONED, MANY_ABANDONED = 200, 10_000
@@ -52,14 +52,14 @@ QUICK_PINGS = {"COMPANYOS_WS_PING_INTERVAL_S": "5", "COMPANYOS_WS_PING_TIMEOUT_S
 pytestmark = pytest.mark.integration
 
 
-async def _played(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> Observations:
+async def _played(deployment: DeploymentUnderLoad, count: int, record: Record) -> Observations:
     """Let players play concurrently, and check the databases while all of them are still live."""
     seen = Observations()
     async with all_begun(deployment.url, deployment.socket_url, count, seen) as players:
         began, before = time.perf_counter(), seen.steps
         await asyncio.gather(*(_play(player) for player in players))
         took_s = time.perf_counter() - began
-        figures.record(f"{count} episodes at once x {STEPS} steps, steps/s", f"{(seen.steps - before) / took_s:.0f}")
+        record(f"{count} episodes at once x {STEPS} steps, steps/s", f"{(seen.steps - before) / took_s:.0f}")
         await asyncio.to_thread(_check_databases, deployment, seen)
     return seen
 
@@ -82,10 +82,10 @@ def _check_databases(deployment: DeploymentUnderLoad, seen: Observations) -> Non
     seen.unclear += [f"{label} has no manifest" for label in numbers]
 
 
-def _check_isolation(deployment: DeploymentUnderLoad, count: int, figures: Measurements) -> None:
-    seen = asyncio.run(_played(deployment, count, figures))
-    figures.record("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
-    figures.record("  foreign canaries in observations and databases", len(seen.foreign))
+def _check_isolation(deployment: DeploymentUnderLoad, count: int, record: Record) -> None:
+    seen = asyncio.run(_played(deployment, count, record))
+    record("  answers", ", ".join(f"{number} {name}" for name, number in sorted(seen.answers.items())))
+    record("  foreign canaries in observations and databases", len(seen.foreign))
     assert seen.unclear == []
     assert seen.foreign == []
     assert seen.answers.keys() == {"socket observation", "http 2xx"}
@@ -94,7 +94,7 @@ def _check_isolation(deployment: DeploymentUnderLoad, count: int, figures: Measu
 
 
 def _check_nothing_is_left(
-    deployment: DeploymentUnderLoad, count: int, *, warm_up: int, wave: int, figures: Measurements
+    deployment: DeploymentUnderLoad, count: int, *, warm_up: int, wave: int, record: Record
 ) -> None:
     """Check that the idle resources before and after differ by at most 5 %.
 
@@ -106,9 +106,9 @@ def _check_nothing_is_left(
     began = time.perf_counter()
     after = _after(deployment, range(warm_up, warm_up + count, wave), wave)
     took_s = time.perf_counter() - began
-    figures.record(f"{count} episodes opened and abandoned, {wave} at once", f"{took_s:.0f} s")
-    figures.record(f"  before (after {warm_up} others)", before.to_text())
-    figures.record("  after", after.to_text())
+    record(f"{count} episodes opened and abandoned, {wave} at once", f"{took_s:.0f} s")
+    record(f"  before (after {warm_up} others)", before.to_text())
+    record("  after", after.to_text())
     assert after.leaked == 0
     assert after.pooled <= MAX_POOLED
     assert after.descriptors <= before.descriptors * CLOSE_ENOUGH
@@ -132,56 +132,58 @@ def small_deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deplo
 
 @pytest.mark.timeout(300)
 def test_a_hundred_concurrent_episodes_are_isolated(
-    small_deployment: DeploymentUnderLoad, figures: Measurements
+    small_deployment: DeploymentUnderLoad, record_property: Record
 ) -> None:
-    _check_isolation(small_deployment, FEW, figures)
+    _check_isolation(small_deployment, FEW, record_property)
 
 
 @pytest.mark.timeout(300)
-def test_abandoned_episodes_leave_nothing_behind(small_deployment: DeploymentUnderLoad, figures: Measurements) -> None:
-    _check_nothing_is_left(small_deployment, FEW_ABANDONED, warm_up=FEW_BEFORE, wave=SMALL_WAVE, figures=figures)
+def test_abandoned_episodes_leave_nothing_behind(
+    small_deployment: DeploymentUnderLoad, record_property: Record
+) -> None:
+    _check_nothing_is_left(small_deployment, FEW_ABANDONED, warm_up=FEW_BEFORE, wave=SMALL_WAVE, record=record_property)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(LOAD_S)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_thousand_concurrent_episodes_are_isolated(tmp_path: Path, figures: Measurements, workers: int) -> None:
+def test_a_thousand_concurrent_episodes_are_isolated(tmp_path: Path, record_property: Record, workers: int) -> None:
     with deployment_under_load(tmp_path, workers=workers) as deployment:
-        _check_isolation(deployment, MANY, figures)
+        _check_isolation(deployment, MANY, record_property)
 
 
 @pytest.mark.load
 @pytest.mark.timeout(LOAD_S)
-def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, figures: Measurements) -> None:
+def test_ten_thousand_abandoned_episodes_leave_nothing_behind(tmp_path: Path, record_property: Record) -> None:
     with deployment_under_load(tmp_path, DETACHED) as deployment:
-        _check_nothing_is_left(deployment, MANY_ABANDONED, warm_up=MANY_BEFORE, wave=LARGE_WAVE, figures=figures)
+        _check_nothing_is_left(deployment, MANY_ABANDONED, warm_up=MANY_BEFORE, wave=LARGE_WAVE, record=record_property)
 
 
 @pytest.mark.load
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("stop_signal", [signal.SIGSTOP, signal.SIGKILL])
 def test_the_slots_of_many_clients_that_disappear_at_once_are_released_in_time(
-    tmp_path: Path, figures: Measurements, stop_signal: signal.Signals, workers: int
+    tmp_path: Path, record_property: Record, stop_signal: signal.Signals, workers: int
 ) -> None:
     with deployment_under_load(tmp_path, QUICK_PINGS, workers=workers) as deployment:
         with client_process(*_SOCKETS, deployment.socket_url, str(CLIENTS)) as clients:
             clients.send_signal(stop_signal)
             began = time.monotonic()
             deployment.wait_for(lambda level: level.slots == 0, SLOT_BACK_S)
-        figures.record(
+        record_property(
             f"{CLIENTS} clients {stop_signal.name}, seconds until their slots are back",
             f"{time.monotonic() - began:.1f}",
         )
 
 
 @pytest.mark.load
-def test_the_slots_of_three_hundred_idle_sessions_are_released(tmp_path: Path, figures: Measurements) -> None:
+def test_the_slots_of_three_hundred_idle_sessions_are_released(tmp_path: Path, record_property: Record) -> None:
     with deployment_under_load(tmp_path, IDLE) as deployment:
         for turn in ("first", "second"):
             with client_process(*_SOCKETS, deployment.socket_url, str(SESSIONS)):
                 began = time.monotonic()
                 deployment.wait_for(lambda level: level.slots == level.live == 0, IDLE_S + REAPED_S)
             took_s = time.monotonic() - began
-            figures.record(
+            record_property(
                 f"{SESSIONS} idle sessions, {turn} time, seconds until their slots are back", f"{took_s:.1f}"
             )
