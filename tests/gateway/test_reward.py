@@ -26,14 +26,16 @@ def standing(
     return Standing(potential=potential, at_end=at_end, damage=damage, rejections=rejections, closed=closed)
 
 
-def test_a_step_that_changes_nothing_costs_a_tenth() -> None:
-    assert RewardLedger().add_step(StepKind.CARRIED_OUT, standing(), None) == -0.1
-
-
 @pytest.mark.parametrize(
-    ("kind", "reward"), [(StepKind.PROBLEM, -0.4), (StepKind.INVALID_CALL, -1.1), (StepKind.PLANNED_FAULT, -0.1)]
+    ("kind", "reward"),
+    [
+        (StepKind.CARRIED_OUT, -0.1),
+        (StepKind.PROBLEM, -0.4),
+        (StepKind.INVALID_CALL, -1.1),
+        (StepKind.PLANNED_FAULT, -0.1),
+    ],
 )
-def test_the_cost_of_a_step_depends_on_its_kind(kind: StepKind, reward: float) -> None:
+def test_the_cost_of_a_step_that_changes_nothing_depends_on_its_kind(kind: StepKind, reward: float) -> None:
     assert RewardLedger().add_step(kind, standing(), None) == reward
 
 
