@@ -261,9 +261,11 @@ SIMULATION_DEFECTS = _by_name(
     _an_outcome_is_answered_before_it_is_journalled,
     _a_missing_database_reads_as_empty,
     _op_ids_are_ignored,
+    _old_epochs_are_served,
     _a_restore_forgets_one_service,
     _a_snapshot_does_not_wait_for_its_turn,
     _a_live_file_is_copied,
+    _forks_share_an_episode,
     _outcomes_are_not_journalled,
 )
 """Defects that the simulation finds within 2,000 histories."""

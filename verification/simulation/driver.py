@@ -42,12 +42,7 @@ REST_S = 30.0
 FOREVER = math.inf
 
 _MAX_TRIES = 10
-_UNAVAILABLE = (
-    errors.ServicesUnavailableError,
-    errors.StorageFullError,
-    errors.AtCapacityError,
-    errors.EpisodeQueueFullError,
-)
+_UNAVAILABLE = (errors.ServicesUnavailableError, errors.AtCapacityError, errors.EpisodeQueueFullError)
 """Errors that an undamaged deployment may raise for any operation."""
 
 
@@ -203,6 +198,7 @@ class Driver:
         """Run the machine until every message in transit has arrived."""
         self.scheduler.run(lambda: False, REST_S)
         self.strike()
+        self.start_dead_services()
 
     def end_all_faults(self) -> None:
         """End every fault, and run until every message in transit has arrived."""
@@ -250,6 +246,8 @@ class Driver:
         self.note(f"{label}: {what}: {type(error).__name__}: {error}")
         if isinstance(error, _UNAVAILABLE) or (self.is_damaged and isinstance(error, errors.GatewayError)):
             return True
+        if isinstance(error, errors.StorageFullError) and self.machine.disk.is_full:
+            return True
         kind = "lost" if isinstance(error, errors.LostSnapshotError | errors.CorruptSnapshotError) else "failed"
         raise ViolationError(f"{kind}: {label}: {what}: {type(error).__name__}: {error}")
 
@@ -285,6 +283,19 @@ class Driver:
         more = live - {label for label, states in self.model.episodes.items() if states != [None]}
         if more:
             raise ViolationError(f"resurrected: {sorted(more)} are live")
+        if not self.is_damaged:
+            self._check_folders()
+        for name in self.model.snapshots:
+            self.fork_snapshot(f"fork of {name}", name)
+            self.resolve_state(f"fork of {name}")
+
+    def fork_snapshot(self, label: str, name: str) -> None:
+        """Fork an episode from a snapshot, replacing the episode with the label."""
+
+        async def coroutine_function() -> None:
+            await self.gateway.snapshots.fork(name, 1, label, self.episode_or_none(label))
+
+        self.change(Change(label, f"fork {name[:6]}", coroutine_function, self.model.snapshots[name]))
 
     async def take(self, label: str, action: Action, number: int | None = None) -> dict[str, Any]:
         """Take a step and return its response."""
@@ -359,6 +370,15 @@ class Driver:
                     return None
                 raise ViolationError(f"lost: {episode.id}: {fault}") from fault
         raise StuckError(f"{service} does not respond")
+
+    def _check_folders(self) -> None:
+        """Raise ViolationError if a process has files of an episode that is not live."""
+        self.rest()  # ended episodes are removed in the background
+        live = {episode.internal_id for episode in self.gateway.episode_engine.store}
+        for name in ("gateway", *SERVICES):
+            folders = {path.name for path in (self.machine.disk.folder / name / "episodes").glob("*")}
+            if folders - live:
+                raise ViolationError(f"resurrected: {name} has files of {sorted(folders - live)}, which are not live")
 
     def _check_start(self, error: BaseException | None) -> None:
         if error is not None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from companyos_shared.wire.control import EvidenceReply, Row
-from verification.simulation.service import ECHO
+from verification.simulation.service import ECHO, REJECTED_COUNT
 
 StepAnswer = tuple[str, str, float]
 """Tool, simulated time and reward of a step."""
@@ -78,7 +78,8 @@ class EpisodeModel:
 
     def counts(self) -> Counter[str]:
         """Return the count of the first entry by service."""
-        return Counter(action.service for action in self.actions if action.kind is Kind.COUNT)
+        calls = Counter(action.service for action in self.actions if action.kind is Kind.COUNT)
+        return Counter({service: number - number // REJECTED_COUNT for service, number in calls.items()})
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import httpx
 
 from companyos.contract import ResetOptions
 from verification.simulation.driver import (
@@ -20,7 +22,9 @@ from verification.simulation.service import MAX_STEPS, SCENARIO, SERVICES
 
 LABELS = ("a", "b", "c")
 SEEDS = (1, 2)
-PROBE = "probe"
+PROBE, FORK = "probe", "fork of the probe"
+MAX_REPLAYED = 64
+"""Only the first requests of a history are replayed."""
 
 MOVES = {
     "step": 6,
@@ -118,22 +122,12 @@ class Moves(Driver):
             lineage = self.model.of(label).lineage
             own = [name for name, played in self.model.snapshots.items() if played.lineage == lineage]
             if own:
-                name = self.rng.choice(own)
-
-                async def coroutine_function() -> None:
-                    await self.gateway.snapshots.restore(self.episode(label), name)
-
-                self.change(Change(label, f"restore {name[:6]}", coroutine_function, self.model.snapshots[name]))
+                self._restore(label, self.rng.choice(own))
 
     def fork(self, label: str) -> None:
         """Fork an episode from a snapshot, replacing the episode with the label."""
         if self.model.snapshots:
-            name = self.rng.choice(list(self.model.snapshots))
-
-            async def coroutine_function() -> None:
-                await self.gateway.snapshots.fork(name, 1, label, self.episode_or_none(label))
-
-            self.change(Change(label, f"fork {name[:6]}", coroutine_function, self.model.snapshots[name]))
+            self.fork_snapshot(label, self.rng.choice(list(self.model.snapshots)))
 
     def drop(self, label: str) -> None:
         """End an episode."""
@@ -158,14 +152,32 @@ class Moves(Driver):
                 self.is_refused("snapshot", "delete", operation)
 
     def probe(self) -> None:
-        """Start an episode and write to every service, which must always succeed."""
+        """Start an episode, restore and fork it, which must always succeed.
+
+        Calls of the epoch before the restore must have no effect, and steps of the fork none on the episode.
+        """
         self.note("-- probe")
         was_damaged, self.is_damaged = self.is_damaged, False
         self.reset(PROBE)
         if PROBE not in self.model.live():
             raise ViolationError("stuck: no fault is active, and no episode can be started")
-        for service in SERVICES:
-            self.change(self._step_change(PROBE, Action(Kind.ADD, service, self._text())))
+        self._write(PROBE)
+        self._snapshot(PROBE, self.model.of(PROBE))
+        name = next((name for name, played in self.model.snapshots.items() if played == self.model.of(PROBE)), None)
+        if name is None:
+            raise ViolationError("stuck: no fault is active, and no snapshot can be taken")
+        sent = len(self.network.sent)
+        self._write(PROBE)
+        self._write(PROBE)
+        late = self.network.sent[sent:]
+        self._restore(PROBE, name)
+        self._write(PROBE)
+        self._replay(late)
+        self.resolve_state(PROBE)
+        self.fork_snapshot(PROBE, name)
+        self.fork_snapshot(FORK, name)
+        self._write(FORK)
+        self.resolve_state(PROBE)
         self.is_damaged = was_damaged
 
     # Faults.
@@ -249,11 +261,8 @@ class Moves(Driver):
 
     def replay(self, _label: str) -> None:
         """Deliver earlier requests again."""
-        sent = self.network.sent
-        for address, request in self.rng.sample(sent, min(len(sent), self.rng.randint(1, 6))):
-            self.note(f"{request.url.path} to {address} is replayed")
-            self.network.replay(address, request)
-        self.rest()
+        sent = self.network.sent[:MAX_REPLAYED]
+        self._replay(self.rng.sample(sent, min(len(sent), self.rng.randint(1, 6))))
 
     def second_gateway(self, _label: str) -> None:
         """Start a gateway of another folder on the same services, and kill it."""
@@ -319,6 +328,22 @@ class Moves(Driver):
         self.note(f"   {name}")
         self.result.moves[name] += 1
         getattr(self, name)(label)
+
+    def _write(self, label: str) -> None:
+        for service in SERVICES:
+            self.change(self._step_change(label, Action(Kind.ADD, service, self._text())))
+
+    def _restore(self, label: str, name: str) -> None:
+        async def coroutine_function() -> None:
+            await self.gateway.snapshots.restore(self.episode(label), name)
+
+        self.change(Change(label, f"restore {name[:6]}", coroutine_function, self.model.snapshots[name]))
+
+    def _replay(self, requests: Sequence[tuple[str, httpx.Request]]) -> None:
+        for address, request in requests:
+            self.note(f"{request.url.path} to {address} is replayed")
+            self.network.replay(address, request)
+        self.rest()
 
     def _cut_power(self, _process: object) -> None:
         for process in self.scheduler.processes:

@@ -14,7 +14,6 @@ from verification.simulation.scheduler import Process, Scheduler
 
 LATENCY_S = 0.001
 LONGEST_DELAY_S = 3.0
-MAX_KEPT = 64
 
 _ResponseCallback = Callable[[httpx.Response | None], None]
 
@@ -38,7 +37,7 @@ class NetworkFaults:
 
 @dataclass
 class Network:
-    """The listeners of all addresses, and the first requests that were sent."""
+    """The listeners of all addresses, and the requests that were sent."""
 
     scheduler: Scheduler
     note: Callable[[str], None]
@@ -52,8 +51,7 @@ class Network:
 
     def send(self, address: str, request: httpx.Request, answer: _ResponseCallback) -> None:
         """Send a request to the listener of an address, and pass its response, or None, to `answer`."""
-        if len(self.sent) < MAX_KEPT:
-            self.sent.append((address, request))
+        self.sent.append((address, request))
         listener = self.listeners.get(address)
         if self._strikes(self.faults.lost):
             self.note(f"the request {request.url.path} to {address} is lost")

@@ -28,6 +28,7 @@ from companyos_shared.framework import (
 )
 from companyos_shared.framework.settings import ServiceSettings
 from companyos_shared.wire.company import Company, Person, Team
+from companyos_shared.wire.context import Fault, FaultKind
 
 KEY = "the key of every simulated service"
 SCENARIO = "entries"
@@ -37,6 +38,12 @@ MAX_STEPS = 40
 ECHO = "echo of "
 ECHO_AFTER = timedelta(minutes=20)
 """Delay of the note that each new entry schedules, in simulated time."""
+
+REJECTED_COUNT = 2
+"""Every second `count_entry` of an episode and service is rejected as unavailable."""
+
+TIMED_OUT_ADD = 4
+"""Every fourth `add_entry` of an episode and service is applied but times out."""
 
 _metadata = MetaData()
 _entries = Table(
@@ -144,6 +151,17 @@ def _service(name: str) -> Service[Seed]:
 SERVICE_DEFINITIONS = {name: _service(name) for name in SERVICES}
 
 
+class CountedFaults(FaultPlan):
+    """Faults that the model predicts by counting the calls of an operation."""
+
+    def fault_for(self, service: str, operation: str, target: str, nth: int, **_times: Any) -> Fault | None:
+        if operation == "count_entry" and nth % REJECTED_COUNT == 0:
+            return Fault(kind=FaultKind.UNAVAILABLE)
+        if operation == "add_entry" and nth % TIMED_OUT_ADD == 0:
+            return Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT)
+        return None
+
+
 @dataclass(frozen=True)
 class EntriesScenario:
     """A scenario without success, which ends when its steps are used up."""
@@ -171,7 +189,7 @@ def _planned(seed: int, chaos: int) -> Instance:
         documents=dict.fromkeys(SERVICES, document),
         task_tools=(),
         variant="endless",
-        faults=FaultPlan((), {}, 0, 0),
+        faults=CountedFaults((), {}, 0, 0),
         rubric=TaskRubric(
             checks=[Check("never", False, lambda _evidence: Mismatch("entries", "an end", "there is none"))],
             milestones=[Milestone("wrote", 1.0, lambda evidence: bool(evidence.agent_changes()))],

@@ -25,6 +25,12 @@ DEFECTS_FOUND_AT_ONCE = (
     "generations-are-not-checked",
     "a-start-deletes-what-it-cannot-explain",
     "an-intent-is-forgotten",
+    "op-ids-are-ignored",
+    "old-epochs-are-served",
+    "a-restore-forgets-one-service",
+    "a-snapshot-does-not-wait-for-its-turn",
+    "a-live-file-is-copied",
+    "forks-share-an-episode",
     "outcomes-are-not-journalled",
 )
 
