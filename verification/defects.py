@@ -1,6 +1,5 @@
 """Seeded defects: each breaks one guarantee of the product. The suites must find them.
 
-- `pytest tests/promises/test_state_machine.py --defect NAME`: the state machine, EPISODE_DEFECTS
 - `make simulate ARGS="--defect NAME"`: the simulation, SIMULATION_DEFECTS
 - `make faults ARGS="--prove"` and `--defect NAME`: the fault suite, FAULT_DEFECTS, installed in its processes
 """
@@ -239,17 +238,6 @@ def _refusals_have_no_code(patch: pytest.MonkeyPatch) -> None:
 def _by_name(*defects: InstallDefect) -> dict[str, InstallDefect]:
     return {install.__name__.strip("_").replace("_", "-"): install for install in defects}
 
-
-EPISODE_DEFECTS = _by_name(
-    _op_ids_are_ignored,
-    _old_epochs_are_served,
-    _a_restore_forgets_one_service,
-    _a_snapshot_does_not_wait_for_its_turn,
-    _a_live_file_is_copied,
-    _forks_share_an_episode,
-    _outcomes_are_not_journalled,
-)
-"""Defects that the state machine finds."""
 
 SIMULATION_DEFECTS = _by_name(
     _fencing_in_memory,

@@ -30,7 +30,7 @@ from companyos_gateway.engine.quarantine import REASON
 from companyos_shared.streams import Stream, digest
 from companyos_shared.wire.context import Actor
 from tests.promises import demo_scenario
-from tests.promises.enterprise import Enterprise, NetworkFault
+from tests.promises.enterprise import Enterprise
 
 MEMORY = Path("/dev/shm")
 START_DEADLINE_S = 30.0
@@ -102,10 +102,12 @@ async def build(folder: Path) -> None:
     await snapshots.take(away)
     await enterprise.free(away)
     open_step = await begin("open-step", _COMMENT)
-    enterprise.transports["ticketdesk"].fault = NetworkFault.HANGS_AFTER
+    transport = enterprise.transports["ticketdesk"]
+    transport.hangs = True
     step = asyncio.create_task(engine.step(open_step, *_COMMENT))
-    await enterprise.is_stuck(step)
+    await transport.is_stuck.wait()
     await enterprise.kill_gateway()
+    assert step.cancelled()
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A scenario over the three demo companies, with planned faults that a model can predict by counting."""
+"""A scenario over the three demo companies."""
 
 from __future__ import annotations
 
@@ -10,40 +10,12 @@ from typing import Any
 from companyos_gateway.chaos import FaultPlan
 from companyos_gateway.evaluation import Check, Evidence, FinishDeclaration, Milestone, Mismatch, TaskRubric
 from companyos_gateway.scenarios import Instance
-from companyos_shared.wire.context import Fault, FaultKind
 from verification.in_process import installed_services
 
 NAME = "desk_work"
 SERVICES = ("approvalflow", "datahub", "ticketdesk")
 STARTED_AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 MAX_STEPS = 12
-
-LOST_ANSWER = "add_comment"
-"""Every third call is carried out but times out."""
-
-UNAVAILABLE = "report_data_issue"
-"""Every second call is rejected without any effect."""
-
-
-def is_carried_out(operation: str, nth: int) -> bool:
-    """Return whether the n-th call (from 1) of an operation changes anything."""
-    return operation != UNAVAILABLE or nth % 2 != 0
-
-
-def is_answered(operation: str, nth: int) -> bool:
-    """Return whether the n-th call (from 1) of an operation returns its result."""
-    return is_carried_out(operation, nth) and (operation != LOST_ANSWER or nth % 3 != 0)
-
-
-class CountedFaults(FaultPlan):
-    """Faults by operation and number of the call, regardless of its arguments."""
-
-    def fault_for(self, service: str, operation: str, target: str, nth: int, **_times: Any) -> Fault | None:
-        if is_answered(operation, nth):
-            return None
-        if is_carried_out(operation, nth):
-            return Fault(kind=FaultKind.TIMEOUT_AFTER_COMMIT)
-        return Fault(kind=FaultKind.UNAVAILABLE)
 
 
 @dataclass(frozen=True)
@@ -67,7 +39,7 @@ class DemoScenario:
             documents=documents,
             task_tools=(),
             variant="endless",
-            faults=CountedFaults((), {}, 0, 0),
+            faults=FaultPlan((), {}, 0, 0),
             rubric=_rubric(),
             injections=(),
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verification.defects import EPISODE_DEFECTS, FAULT_DEFECTS, SIMULATION_DEFECTS
+from verification.defects import FAULT_DEFECTS, SIMULATION_DEFECTS
 
 
 class RecordingPatch:
@@ -20,7 +20,7 @@ class RecordingPatch:
         self.targets.append((target, name))
 
 
-@pytest.mark.parametrize("install", {**EPISODE_DEFECTS, **SIMULATION_DEFECTS, **FAULT_DEFECTS}.values())
+@pytest.mark.parametrize("install", {**SIMULATION_DEFECTS, **FAULT_DEFECTS}.values())
 def test_a_defect_replaces_attributes_that_exist(install: Callable[[Any], None]) -> None:
     patch = RecordingPatch()
     install(patch)
