@@ -11,22 +11,24 @@ from companyos_datahub.main import SERVICE
 from companyos_datahub.policies.schemas import PolicyDetail
 from companyos_datahub.records.model import Record, RecordKind
 from companyos_datahub.seed import Seed
-from companyos_datahub.sources.model import PipelineState, Source
+from companyos_datahub.sources.schemas import PipelineState, SourceDetail
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
-def a_source(**changes: Any) -> Source:
+def a_source(**changes: Any) -> SourceDetail:
     values: dict[str, Any] = {
         "id": "SRC-1",
         "name": "A source",
         "owner_id": "E-1",
         "freshness_sla_minutes": 60,
         "pipeline_state": PipelineState.HEALTHY,
-        "authoritative_for": (),
+        "authoritative_for": [],
         "refresh_minutes": 20,
+        "maintenance_from": None,
+        "maintenance_to": None,
     }
-    return Source(**(values | changes))
+    return SourceDetail(**(values | changes))
 
 
 def a_license(**fields: Any) -> Record:

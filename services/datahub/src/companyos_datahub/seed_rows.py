@@ -11,7 +11,7 @@ from companyos_datahub.issues.schemas import IssueKind
 from companyos_datahub.records.model import RecordKind
 from companyos_datahub.records.schemas import RecordUpdate
 from companyos_datahub.refreshes.model import RefreshOutcome, RefreshStatus
-from companyos_datahub.sources.model import PipelineState
+from companyos_datahub.sources.schemas import PipelineState
 from companyos_datahub.vendors.schemas import RiskTier, VendorStatus
 from companyos_shared.wire.company import ReasonCode
 

@@ -8,7 +8,6 @@ from sqlalchemy import select
 
 from companyos_datahub.metrics.schemas import MetricRow, Reading
 from companyos_datahub.metrics.service import list_readings
-from companyos_datahub.sources.model import Source
 from companyos_datahub.sources.schemas import SourceDetail
 from companyos_datahub.tables import metrics, policies, records, sources, vendors
 from companyos_shared.framework import Call, Pages
@@ -49,7 +48,7 @@ def sources_of(call: Call, rows: Iterable[MetricRow | Reading]) -> dict[str, Sou
     """Return the sources of metrics by id, in order."""
     ids = {row.source_id for row in rows}
     found = call.db.execute(select(sources).where(sources.c.id.in_(ids)).order_by(sources.c.id))
-    return {row.id: SourceDetail.model_validate(Source.from_row(row)) for row in found}
+    return {row.id: SourceDetail.model_validate(row) for row in found}
 
 
 def vendor_names(call: Call, ids: Iterable[str | None]) -> dict[str, str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from companyos_datahub.refreshes.model import OPEN_STATUSES, RefreshJob, RefreshOutcome, RefreshPlan
-from companyos_datahub.sources.model import PipelineState, Source
 from companyos_datahub.sources.rules import is_in_maintenance
+from companyos_datahub.sources.schemas import PipelineState, SourceDetail
 from companyos_shared.framework import ServiceError
 
 QUEUE_MINUTES = 1
@@ -25,7 +25,7 @@ class MaintenanceWindowError(ServiceError):
     status, code, title = 409, "maintenance-window", "Source in maintenance"
 
 
-def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datetime) -> None:
+def check_may_refresh(source: SourceDetail, last_job: RefreshJob | None, *, now: datetime) -> None:
     """Raise RefreshRunningError or MaintenanceWindowError (409) if the metric cannot be refreshed now."""
     if last_job is not None and last_job.status in OPEN_STATUSES:
         raise RefreshRunningError(f"refresh job {last_job.id} of {last_job.metric_id} is {last_job.status}")
@@ -35,7 +35,7 @@ def check_may_refresh(source: Source, last_job: RefreshJob | None, *, now: datet
         )
 
 
-def unplanned(source: Source) -> RefreshPlan:
+def unplanned(source: SourceDetail) -> RefreshPlan:
     """Return the default plan: the current value again, or an error if the source's pipeline has failed."""
     has_failed = source.pipeline_state is PipelineState.FAILED
     return RefreshPlan(outcome=RefreshOutcome.FAILED if has_failed else RefreshOutcome.SUCCEEDED)

@@ -19,8 +19,8 @@ from companyos_datahub.refreshes.rules import (
     value_of,
 )
 from companyos_datahub.refreshes.schemas import RefreshJobDetail
-from companyos_datahub.sources.model import Source
-from companyos_datahub.sources.service import load_source, mark_recovered
+from companyos_datahub.sources.schemas import SourceDetail
+from companyos_datahub.sources.service import get_source, mark_recovered
 from companyos_datahub.tables import refresh_jobs, refresh_plans
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
@@ -32,7 +32,7 @@ def refresh_metric(call: Call, metric_id: str) -> RefreshJobDetail:
     """Queue the next refresh of a metric."""
     metric = load_metric(call, metric_id)
     last_job = _last_job(call, metric_id)
-    check_may_refresh(load_source(call, metric.source_id), last_job, now=call.now)
+    check_may_refresh(get_source(call, metric.source_id), last_job, now=call.now)
     job = RefreshJob(
         id=f"RJ-{call.next_number('refresh_jobs')}",
         metric_id=metric_id,
@@ -110,5 +110,5 @@ def _plan_of(call: Call, job: RefreshJob) -> RefreshPlan:
     return unplanned(_source_of(call, job))
 
 
-def _source_of(call: Call, job: RefreshJob) -> Source:
-    return load_source(call, load_metric(call, job.metric_id).source_id)
+def _source_of(call: Call, job: RefreshJob) -> SourceDetail:
+    return get_source(call, load_metric(call, job.metric_id).source_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from companyos_datahub.sources.model import Source
+from companyos_datahub.sources.schemas import SourceDetail
 from companyos_shared.framework import ServiceError
 
 
@@ -12,7 +12,7 @@ class SourceNotFoundError(ServiceError):
     status, code, title = 404, "source-not-found", "Source not found"
 
 
-def is_in_maintenance(source: Source, now: datetime) -> bool:
+def is_in_maintenance(source: SourceDetail, now: datetime) -> bool:
     """Return whether `now` is in the maintenance window, which excludes its end."""
     if source.maintenance_from is None or source.maintenance_to is None:
         return False

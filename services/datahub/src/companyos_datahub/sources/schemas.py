@@ -1,4 +1,4 @@
-"""Response schemas of sources."""
+"""Sources of metrics: pipeline states and responses."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from datetime import datetime
 
 from pydantic import Field
 
-from companyos_datahub.sources.model import PipelineState
+from companyos_shared.choices import Choice
 from companyos_shared.framework import ResponseModel, example
+
+
+class PipelineState(Choice):
+    """State of a source's pipeline."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    FAILED = "failed"
 
 
 class SourceRow(ResponseModel):

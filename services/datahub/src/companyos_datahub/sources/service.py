@@ -6,9 +6,8 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from companyos_datahub.sources.model import PipelineState, Source
 from companyos_datahub.sources.rules import SourceNotFoundError
-from companyos_datahub.sources.schemas import SourceDetail, SourceRow
+from companyos_datahub.sources.schemas import PipelineState, SourceDetail, SourceRow
 from companyos_datahub.tables import sources
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
@@ -19,16 +18,11 @@ def list_sources(call: Call, page: PageParams) -> Page[SourceRow]:
 
 
 def get_source(call: Call, source_id: str) -> SourceDetail:
-    """Return a source."""
-    return SourceDetail.model_validate(load_source(call, source_id))
-
-
-def load_source(call: Call, source_id: str) -> Source:
     """Return a source; raises SourceNotFoundError (404)."""
     row = call.db.execute(select(sources).where(sources.c.id == source_id)).one_or_none()
     if row is None:
         raise SourceNotFoundError(f'no source has the id "{source_id}"')
-    return Source.from_row(row)
+    return SourceDetail.model_validate(row)
 
 
 def mark_recovered(call: Call, source_id: str) -> None:
