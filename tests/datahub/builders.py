@@ -9,7 +9,6 @@ import httpx
 
 from companyos_datahub.main import SERVICE
 from companyos_datahub.policies.schemas import PolicyDetail
-from companyos_datahub.records.model import Record, RecordKind
 from companyos_datahub.seed import Seed
 from companyos_datahub.sources.schemas import PipelineState, SourceDetail
 
@@ -29,12 +28,6 @@ def a_source(**changes: Any) -> SourceDetail:
         "maintenance_to": None,
     }
     return SourceDetail(**(values | changes))
-
-
-def a_license(**fields: Any) -> Record:
-    return Record(
-        id="LIC-1", kind=RecordKind.LICENSE, state="active", starts_on=None, ends_on=None, fields=fields, version=1
-    )
 
 
 def a_version(version: int, effective_from: date, effective_to: date | None = None) -> PolicyDetail:

@@ -41,7 +41,7 @@ from companyos_datahub.refreshes.rules import (
 from companyos_datahub.vendors.rules import VendorStatusNotAllowedError, check_may_become, is_expired
 from companyos_datahub.vendors.schemas import MOVES, VendorStatus
 from companyos_shared.wire.company import Role
-from tests.datahub.builders import NOON, a_license, a_source, a_version
+from tests.datahub.builders import NOON, a_source, a_version
 
 HOUR = timedelta(hours=1)
 MONDAY = date(2026, 3, 2)
@@ -110,9 +110,9 @@ def test_a_field_has_the_declared_type_or_that_of_its_value(
 
 
 def test_a_text_has_a_maximum_length() -> None:
-    check_fields(a_license(), {"product": "x" * LONGEST_TEXT})
+    check_fields(RecordKind.LICENSE, {}, {"product": "x" * LONGEST_TEXT})
     with pytest.raises(WrongFieldTypeError):
-        check_fields(a_license(), {"product": "x" * (LONGEST_TEXT + 1)})
+        check_fields(RecordKind.LICENSE, {}, {"product": "x" * (LONGEST_TEXT + 1)})
 
 
 def test_an_existing_declared_field_keeps_its_declared_type() -> None:

@@ -1,14 +1,10 @@
-"""Records, and the states and fields of each kind."""
+"""Kinds of records with their states and fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date
-from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import Row
 
 from companyos_shared.choices import Choice
 
@@ -188,29 +184,3 @@ FIELDS: Mapping[RecordKind, Mapping[str, FieldType]] = {
 """The fields of each kind. A record may have additional fields."""
 
 Fields = Mapping[str, JsonValue]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """The parts of a record that the rules use."""
-
-    id: str
-    kind: RecordKind
-    state: str
-    starts_on: date | None
-    ends_on: date | None
-    fields: Fields
-    version: int
-
-    @classmethod
-    def from_row(cls, row: Row[Any]) -> Record:
-        """Return the record of a row."""
-        return cls(
-            id=row.id,
-            kind=RecordKind(row.kind),
-            state=row.state,
-            starts_on=row.starts_on,
-            ends_on=row.ends_on,
-            fields=row.fields,
-            version=row.version,
-        )

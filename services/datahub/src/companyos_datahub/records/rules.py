@@ -7,7 +7,7 @@ from datetime import date
 
 from pydantic import JsonValue
 
-from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, FoundKind, Record, RecordKind
+from companyos_datahub.records.model import FIELDS, STATES, Fields, FieldType, FoundKind, RecordKind
 from companyos_datahub.records.schemas import RecordUpdate
 from companyos_datahub.vendors.schemas import VendorStatus
 from companyos_shared.framework import ServiceError
@@ -79,14 +79,14 @@ def check_period(starts_on: date | None, ends_on: date | None) -> None:
         raise EndsBeforeStartError(f"ends_on must not be before starts_on ({starts_on}); got {ends_on}")
 
 
-def check_fields(record: Record, changes: Fields) -> None:
+def check_fields(kind: RecordKind, present: Fields, changes: Fields) -> None:
     """Raise UnknownFieldError or WrongFieldTypeError (422) for an invalid new value."""
     for name, value in changes.items():
-        expected = field_type(record.kind, name, record.fields)
+        expected = field_type(kind, name, present)
         if expected is None:
             raise UnknownFieldError(
-                f"fields.{name} is not a field of this {record.kind}; "
-                f"accepted: {', '.join(dict.fromkeys([*FIELDS[record.kind], *record.fields]))}"
+                f"fields.{name} is not a field of this {kind}; "
+                f"accepted: {', '.join(dict.fromkeys([*FIELDS[kind], *present]))}"
             )
         if not fits(value, expected):
             raise WrongFieldTypeError(f"fields.{name} must be of type {expected}; got {shortened(value)}")

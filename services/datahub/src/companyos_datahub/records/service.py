@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Row, Select, literal, null, select, union_all, update
 
-from companyos_datahub.records.model import FoundKind, Record
+from companyos_datahub.records.model import FoundKind
 from companyos_datahub.records.rules import (
     RecordNotFoundError,
     check_changes,
@@ -48,14 +48,16 @@ def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[
 
 
 def get_record(call: Call, record_id: str) -> RecordDetail:
-    """Return a record."""
-    return RecordDetail.model_validate(_load(call, record_id))
+    """Return a record; raises RecordNotFoundError (404)."""
+    row = call.db.execute(select(records).where(records.c.id == record_id)).one_or_none()
+    if row is None:
+        raise RecordNotFoundError(f'no record has the id "{record_id}"')
+    return RecordDetail.model_validate(row)
 
 
 def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: int | None) -> RecordDetail:
     """Change a record; omitted fields stay unchanged."""
-    row = _load(call, record_id)
-    record = Record.from_row(row)
+    record = get_record(call, record_id)
     check_version(if_match, record.version)
     changes = body.model_dump(exclude_defaults=True)
     if "state" in changes:
@@ -64,30 +66,23 @@ def update_record(call: Call, record_id: str, body: RecordUpdate, *, if_match: i
     check_state(record.kind, changes.get("state", record.state))
     check_owner(changes.get("owner_id"), is_active=call.company.is_active(changes.get("owner_id", ""), call.now.date()))
     check_period(changes.get("starts_on", record.starts_on), changes.get("ends_on", record.ends_on))
-    check_fields(record, changes.get("fields", {}))
-    _change(call, row, changes)
+    check_fields(record.kind, record.fields, changes.get("fields", {}))
+    _change(call, record, changes)
     return get_record(call, record_id)
 
 
 def apply_record(call: Call, payload: dict[str, Any]) -> None:
     """Apply a colleague's scheduled change: {record_id, ...} with the fields of RecordUpdate."""
     body = RecordUpdate.model_validate({name: value for name, value in payload.items() if name != "record_id"})
-    _change(call, _load(call, payload["record_id"]), body.model_dump(exclude_defaults=True))
+    _change(call, get_record(call, payload["record_id"]), body.model_dump(exclude_defaults=True))
 
 
-def _load(call: Call, record_id: str) -> Row[Any]:
-    row = call.db.execute(select(records).where(records.c.id == record_id)).one_or_none()
-    if row is None:
-        raise RecordNotFoundError(f'no record has the id "{record_id}"')
-    return row
-
-
-def _change(call: Call, row: Row[Any], changes: dict[str, Any]) -> None:
+def _change(call: Call, record: RecordDetail, changes: dict[str, Any]) -> None:
     """Write changed values and increment the version; equal values change nothing."""
-    values = changes | {"fields": {**row.fields, **changes.get("fields", {})}}
-    if any(getattr(row, name) != value for name, value in values.items()):
-        values |= {"version": row.version + 1, "updated_at": call.now}
-        call.db.execute(update(records).where(records.c.id == row.id).values(**values))
+    values = changes | {"fields": {**record.fields, **changes.get("fields", {})}}
+    if any(getattr(record, name) != value for name, value in values.items()):
+        values |= {"version": record.version + 1, "updated_at": call.now}
+        call.db.execute(update(records).where(records.c.id == record.id).values(**values))
 
 
 def _records() -> Select[Any]:
