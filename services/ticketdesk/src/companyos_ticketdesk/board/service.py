@@ -30,7 +30,9 @@ from companyos_ticketdesk.workflow.rules import allowed_moves
 def list_tickets(call: Call, filters: TicketFilter, page: PageParams) -> Page[TicketRow]:
     """Return the tickets that match all filters, newest first."""
     newest_first = (tickets.c.created_at, tickets.c.key)
-    return paginate(call, select_tickets(filters), page, order_by=newest_first, build=_row, descending=True)
+    return paginate(
+        call, select_tickets(filters), page, order_by=newest_first, build=TicketRow.model_validate, descending=True
+    )
 
 
 def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
@@ -49,10 +51,6 @@ def show_ticket(call: Call, key: str) -> TicketDetail:
         links=view_links(key, links),
         allowed_transitions=allowed_moves(ticket, blockers=unsettled_blockers(key, links)),
     )
-
-
-def _row(row: Any) -> TicketRow:
-    return TicketRow.model_validate(row)
 
 
 def _searchable(row: Row[Any]) -> Searchable:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -32,11 +30,6 @@ _OF_TICKET = FixedSelect(
 )
 
 
-def item_of(row: Mapping[str, Any]) -> ChecklistItem:
-    """Return the item of a row."""
-    return ChecklistItem(**row)
-
-
 def list_items(db: Connection, ticket_key: str) -> list[ChecklistItem]:
     """Return the checklist of a ticket in order."""
-    return [item_of(row) for row in _OF_TICKET.rows(db, key=ticket_key)]
+    return [ChecklistItem(**row) for row in _OF_TICKET.rows(db, key=ticket_key)]

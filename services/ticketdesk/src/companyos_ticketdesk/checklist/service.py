@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select, update
 
 from companyos_shared.framework import Call
-from companyos_ticketdesk.checklist.model import ChecklistItem, item_of
+from companyos_ticketdesk.checklist.model import ChecklistItem
 from companyos_ticketdesk.checklist.rules import ChecklistItemNotFoundError, check_is_open
 from companyos_ticketdesk.checklist.schemas import ChecklistItemView, CompletedItem
 from companyos_ticketdesk.tables import checklist_items
@@ -28,4 +28,4 @@ def _load_item(call: Call, key: str, item_id: str) -> ChecklistItem:
     row = call.db.execute(matches).one_or_none()
     if row is None:
         raise ChecklistItemNotFoundError(f'{key} has no checklist item "{item_id}"')
-    return item_of(row._asdict())
+    return ChecklistItem(**row._mapping)

@@ -43,7 +43,7 @@ async def add_comment(
     People who are mentioned by ID answer under the ticket during office hours. A comment does not change the ticket's
     version.
     """
-    return CommentView.model_validate(service.add_comment(call, key, comment.body, if_match=if_match))
+    return service.add_comment(call, key, comment.body, if_match=if_match)
 
 
 @router.get(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select
+from sqlalchemy import insert, select
 
 from companyos_shared.framework import Call, Page, PageParams, ServiceError, check_version, paginate
 from companyos_ticketdesk.answers import schedule_answers
@@ -14,24 +12,7 @@ from companyos_ticketdesk.comments.schemas import CommentView, PlannedComment
 from companyos_ticketdesk.tables import comments, transitions
 from companyos_ticketdesk.tickets.service import load_ticket
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment:
-    """A row of the table `comments`."""
-
-    id: str
-    ticket_key: str
-    author_id: str
-    created_at: datetime
-    body: str
-
-
 _INSERT = insert(comments)
-
-
-def comment_of(row: Row[Any]) -> Comment:
-    """Return the comment of a row."""
-    return Comment(**row._mapping)
 
 
 class CommentBlankError(ServiceError):
@@ -44,19 +25,14 @@ def check_body(body: str) -> None:
         raise CommentBlankError("body must not be blank")
 
 
-def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> Comment:
+def add_comment(call: Call, key: str, body: str, *, if_match: int | None) -> CommentView:
     """Add a comment of the caller to a ticket of any status."""
     check_version(if_match, load_ticket(call, key).version)
     check_body(body)
-    comment = Comment(
-        id=f"comment-{call.next_number('comments')}",
-        ticket_key=key,
-        author_id=call.person,
-        created_at=call.now,
-        body=body,
+    comment = CommentView(
+        id=f"comment-{call.next_number('comments')}", author_id=call.person, created_at=call.now, body=body
     )
-    columns = {name: getattr(comment, name) for name in Comment.__dataclass_fields__}
-    call.db.execute(_INSERT, columns)
+    call.db.execute(_INSERT, comment.model_dump() | {"ticket_key": key})
     schedule_answers(call, key, body)
     return comment
 
@@ -69,7 +45,7 @@ def list_comments(call: Call, key: str, page: PageParams) -> Page[CommentView]:
         select(comments).where(comments.c.ticket_key == key),
         page,
         order_by=(comments.c.created_at, comments.c.id),
-        build=lambda row: CommentView.model_validate(comment_of(row)),
+        build=CommentView.model_validate,
     )
 
 

@@ -35,7 +35,7 @@ def list_history(call: Call, key: str, page: PageParams) -> Page[HistoryEntry]:
         select(entries),
         page,
         order_by=(entries.c.at, entries.c.id),
-        build=lambda row: HistoryEntry.model_validate(row),
+        build=HistoryEntry.model_validate,
     )
 
 
