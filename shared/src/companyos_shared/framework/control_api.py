@@ -37,11 +37,9 @@ from companyos_shared.wire.control import (
     CheckReply,
     CheckRequest,
     DigestReply,
-    DropReply,
     DropRequest,
     EntriesRequest,
     EvidenceReply,
-    ForgetReply,
     ForgetRequest,
     InventoryReply,
     LeaseReply,
@@ -110,10 +108,9 @@ def control_router(episodes: Episodes) -> LazyRouter:
             return Response(episodes.export(session), media_type=DATABASE_MEDIA_TYPE)
 
     @router.post("/drop")
-    async def drop(body: DropRequest) -> DropReply:
+    async def drop(body: DropRequest) -> None:
         for episode in body.episodes:
             episodes.drop(episode)
-        return DropReply(episodes=body.episodes)
 
     @router.post("/digest")
     async def digests(context: ContextDep) -> DigestReply:
@@ -153,9 +150,8 @@ def _add_sources(router: LazyRouter, episodes: Episodes) -> None:
         return CheckReply(source=body.source, bytes=episodes.sources.verified_path(body.source).stat().st_size)
 
     @router.post("/forget")
-    async def forget(body: ForgetRequest) -> ForgetReply:
+    async def forget(body: ForgetRequest) -> None:
         episodes.sources.forget(body.source)
-        return ForgetReply(source=body.source)
 
 
 def _json_response(content: bytes) -> Response:

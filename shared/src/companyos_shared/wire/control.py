@@ -122,27 +122,15 @@ class CheckReply(_Message):
 
 
 class ForgetRequest(_Message):
-    """Request to delete a snapshot, if it exists."""
+    """Request to delete a snapshot, if it exists. Episodes that started from it continue."""
 
     source: str = Field(pattern=SOURCE_PATTERN)
 
 
-class ForgetReply(_Message):
-    """The snapshot does not exist any more. Episodes that started from it continue."""
-
-    source: str
-
-
 class DropRequest(_Message):
-    """Request to delete ended episodes; missing ones are ignored."""
+    """Request to delete ended episodes; missing ones are ignored, and late calls do not create them again."""
 
     episodes: Sequence[Annotated[str, Field(pattern=EPISODE_PATTERN)]]
-
-
-class DropReply(_Message):
-    """The episodes do not exist any more, and late calls do not create them again."""
-
-    episodes: Sequence[str]
 
 
 class LeaseRequest(_Message):
