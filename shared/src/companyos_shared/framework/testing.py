@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from pydantic_core import to_json
 
 from companyos_shared.framework.app import create_app
+from companyos_shared.framework.change_capture import read_rows
 from companyos_shared.framework.schemas import SeedDocument
 from companyos_shared.framework.service import Service
 from companyos_shared.framework.sessions import Session
@@ -134,7 +135,7 @@ class ServiceHarness:
         if step is None and method not in _READS:
             self.step += 1
         request = self.client.build_request(method, url, **options)
-        response = await self.client.send(self._signed(request, self._context(step, fault)))
+        response = await self.client.send(self.signed(request, self.context(step, fault)))
         length = int(response.headers.get(REPORT_HEADER, "0"))
         if not length:
             return response
@@ -188,29 +189,12 @@ class ServiceHarness:
 
     async def rows(self, table: str) -> dict[str, dict[str, Any]]:
         """Return a table's current rows by key."""
-        evidence = await self.evidence()
-        rows = dict(evidence.initial[table])
-        for change in evidence.changes:
-            if change.table == table and change.after is None:
-                rows.pop(change.key)
-            elif change.table == table and change.after is not None:
-                rows[change.key] = change.after
-        return rows
+        return read_rows(self.session().db, self.service.metadata)[table]
 
     def session(self) -> Session:
         """Return the open epoch, for tests of internals."""
-        session: Session = self.app.state.episodes.session(self._context(None, None))
+        session: Session = self.app.state.episodes.session(self.context())
         return session
-
-    def context(self) -> CallContext:
-        """Return the context of the current step."""
-        return self._context(None, None)
-
-    def signed(
-        self, request: httpx.Request, context: CallContext | None = None, *, audience: str | None = None
-    ) -> httpx.Request:
-        """Sign a control request; a given context is used unchanged."""
-        return self._signed(request, context or self._fresh_context(), audience)
 
     async def control(self, verb: str, body: dict[str, Any]) -> httpx.Response:
         """Send a signed control request."""
@@ -220,7 +204,8 @@ class ServiceHarness:
     async def _control(self, verb: str, body: dict[str, Any]) -> Any:
         return (await self.control(verb, body)).raise_for_status().json()
 
-    def _context(self, step: int | None, fault: Fault | None) -> CallContext:
+    def context(self, step: int | None = None, fault: Fault | None = None) -> CallContext:
+        """Return the context of a step, by default the current one."""
         return CallContext(
             episode=self.episode,
             epoch=self.epoch,
@@ -237,10 +222,13 @@ class ServiceHarness:
     def _fresh_context(self) -> CallContext:
         """Return the context of a control call with a new nonce, which is accepted once."""
         freshness = {"nonce": new_nonce(), "expires_at": wall_clock() + CONTROL_LIFETIME_S}
-        return self._context(None, None).model_copy(update=freshness)
+        return self.context().model_copy(update=freshness)
 
-    def _signed(self, request: httpx.Request, context: CallContext, audience: str | None = None) -> httpx.Request:
-        encoded = encode_context(context)
+    def signed(
+        self, request: httpx.Request, context: CallContext | None = None, *, audience: str | None = None
+    ) -> httpx.Request:
+        """Sign a request; without a context it is a control request."""
+        encoded = encode_context(context or self._fresh_context())
         target = request.url.raw_path.decode()
         request.headers[CONTEXT_HEADER] = encoded
         request.headers[SIGNATURE_HEADER] = sign(
