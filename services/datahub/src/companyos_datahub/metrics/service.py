@@ -27,11 +27,6 @@ class Metric:
     as_of: datetime
     source_id: str
 
-    @classmethod
-    def from_row(cls, row: Row[Any]) -> Metric:
-        """Return the metric of a row."""
-        return cls(**row._mapping)
-
 
 class MetricNotFoundError(ServiceError):
     status, code, title = 404, "metric-not-found", "Metric not found"
@@ -97,7 +92,7 @@ def load_metric(call: Call, metric_id: str) -> Metric:
     row = call.db.execute(select(metrics).where(metrics.c.id == metric_id)).one_or_none()
     if row is None:
         raise MetricNotFoundError(f'no metric has the id "{metric_id}"')
-    return Metric.from_row(row)
+    return Metric(**row._mapping)
 
 
 def replace_value(call: Call, metric: Metric, value: float, *, as_of: datetime) -> None:

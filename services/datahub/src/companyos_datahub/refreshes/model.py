@@ -58,8 +58,3 @@ class RefreshPlan:
     outcome: RefreshOutcome
     value: float | None = None
     error: str | None = None
-
-    @classmethod
-    def from_row(cls, row: Row[Any]) -> RefreshPlan:
-        """Return the plan of a row."""
-        return cls(outcome=RefreshOutcome(row.outcome), value=row.value, error=row.error)

@@ -105,9 +105,9 @@ def _last_job(call: Call, metric_id: str) -> RefreshJob | None:
 def _plan_of(call: Call, job: RefreshJob) -> RefreshPlan:
     conditions = (refresh_plans.c.metric_id == job.metric_id, refresh_plans.c.n == job.n)
     row = call.db.execute(select(refresh_plans).where(*conditions)).one_or_none()
-    if row is not None:
-        return RefreshPlan.from_row(row)
-    return unplanned(_source_of(call, job))
+    if row is None:
+        return unplanned(_source_of(call, job))
+    return RefreshPlan(outcome=RefreshOutcome(row.outcome), value=row.value, error=row.error)
 
 
 def _source_of(call: Call, job: RefreshJob) -> SourceDetail:
