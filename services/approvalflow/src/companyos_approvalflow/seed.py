@@ -123,8 +123,6 @@ def _named(row: SeedModel) -> Iterator[tuple[str, str]]:
 
 
 def _check_times(seed: Seed) -> None:
-    if seed.started_at.tzinfo is None:
-        raise ValueError("started_at must have a UTC offset")
     open_on: set[tuple[str, str]] = set()
     for number, row in enumerate(seed.requests):
         if row.status not in OPEN:

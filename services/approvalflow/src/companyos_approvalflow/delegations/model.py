@@ -26,18 +26,17 @@ class Delegation:
     created_by: str
 
 
-def delegation_of_row(row: Row[Any]) -> Delegation:
-    """Return the delegation of a row."""
+def _delegation(row: Row[Any]) -> Delegation:
     return Delegation(**{**row._mapping, "type_keys": tuple(row.type_keys)})
 
 
 def read_delegation(db: Connection, delegation_id: str) -> Delegation | None:
     """Return the delegation with that id, or None."""
     row = db.execute(select(tables.delegations).where(tables.delegations.c.id == delegation_id)).one_or_none()
-    return None if row is None else delegation_of_row(row)
+    return None if row is None else _delegation(row)
 
 
 def read_delegations(db: Connection) -> list[Delegation]:
     """Return all delegations, including past and revoked ones, by id."""
     rows = db.execute(select(tables.delegations).order_by(tables.delegations.c.id))
-    return [delegation_of_row(row) for row in rows]
+    return [_delegation(row) for row in rows]

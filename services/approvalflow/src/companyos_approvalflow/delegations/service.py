@@ -10,7 +10,7 @@ from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import ApprovalType, type_of_row
 from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.delegations import schemas
-from companyos_approvalflow.delegations.model import Delegation, delegation_of_row, read_delegation
+from companyos_approvalflow.delegations.model import Delegation, read_delegation
 from companyos_approvalflow.delegations.rules import (
     DelegationNotFoundError,
     check_may_delegate,
@@ -33,7 +33,7 @@ def list_delegations(
     if to_id is not None:
         statement = statement.where(columns.to_id == to_id)
     order = [columns.starts_at, columns.id]
-    return paginate(call, statement, page, order_by=order, build=lambda row: _response(delegation_of_row(row)))
+    return paginate(call, statement, page, order_by=order, build=schemas.Delegation.model_validate)
 
 
 def create_delegation(call: Call, body: schemas.NewDelegation) -> schemas.Delegation:
@@ -61,7 +61,7 @@ def create_delegation(call: Call, body: schemas.NewDelegation) -> schemas.Delega
         created_by=call.person,
     )
     call.db.execute(tables.delegations.insert(), asdict(created))
-    return _response(created)
+    return schemas.Delegation.model_validate(created)
 
 
 def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
@@ -75,7 +75,7 @@ def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
     check_may_revoke(delegation, call.now)
     columns = tables.delegations.c
     call.db.execute(tables.delegations.update().where(columns.id == delegation.id).values(revoked_at=call.now))
-    return _response(replace(delegation, revoked_at=call.now))
+    return schemas.Delegation.model_validate(replace(delegation, revoked_at=call.now))
 
 
 def _all_types(call: Call) -> list[ApprovalType]:
@@ -86,7 +86,3 @@ def _all_types(call: Call) -> list[ApprovalType]:
 def _deciding_roles(types: list[ApprovalType]) -> set[str]:
     roles = {threshold.role.value for kind in types for threshold in kind.thresholds}
     return roles | {kind.second_role.value for kind in types if kind.second_role is not None}
-
-
-def _response(delegation: Delegation) -> schemas.Delegation:
-    return schemas.Delegation.model_validate(delegation)
