@@ -20,22 +20,19 @@ from companyos_shared.framework.errors import (
 from companyos_shared.framework.storage import begin, rollback, sqlite_connection
 from companyos_shared.wire.context import Actor, Fault, FaultKind
 
-_FAULT_ERRORS: dict[FaultKind, type[ServiceError]] = {
-    FaultKind.UNAVAILABLE: ServiceUnavailableError,
-    FaultKind.RATE_LIMITED: TooManyRequestsError,
-    FaultKind.TIMEOUT_BEFORE_COMMIT: GatewayTimeoutError,
-    FaultKind.TIMEOUT_AFTER_COMMIT: GatewayTimeoutError,
-    FaultKind.FORBIDDEN: AuthorizationUnavailableError,
+_TIMEOUT = GatewayTimeoutError("The service did not respond in time. A write may or may not have been carried out.")
+_ERRORS: dict[FaultKind, ServiceError] = {
+    FaultKind.UNAVAILABLE: ServiceUnavailableError(
+        "The service is unavailable at the moment. The call was not carried out."
+    ),
+    FaultKind.RATE_LIMITED: TooManyRequestsError("The limit for reads has been reached. The call was not carried out."),
+    FaultKind.TIMEOUT_BEFORE_COMMIT: _TIMEOUT,
+    FaultKind.TIMEOUT_AFTER_COMMIT: _TIMEOUT,
+    FaultKind.FORBIDDEN: AuthorizationUnavailableError(
+        "Permissions cannot be checked at the moment. The call was not carried out."
+    ),
 }
-
-_UNKNOWN_EFFECT = "The service did not respond in time. A write may or may not have been carried out."
-_DETAILS = {
-    FaultKind.UNAVAILABLE: "The service is unavailable at the moment. The call was not carried out.",
-    FaultKind.RATE_LIMITED: "The limit for reads has been reached. The call was not carried out.",
-    FaultKind.TIMEOUT_BEFORE_COMMIT: _UNKNOWN_EFFECT,
-    FaultKind.TIMEOUT_AFTER_COMMIT: _UNKNOWN_EFFECT,
-    FaultKind.FORBIDDEN: "Permissions cannot be checked at the moment. The call was not carried out.",
-}
+"""The error that the caller receives, by fault. Both timeouts look the same."""
 
 
 def is_outage(fault: Fault) -> bool:
@@ -48,15 +45,10 @@ def prevents_execution(fault: Fault) -> bool:
     return fault.kind is not FaultKind.TIMEOUT_AFTER_COMMIT and is_outage(fault)
 
 
-def fault_error(fault: Fault) -> ServiceError:
-    """Return the error that the caller receives. Both timeouts look the same."""
-    return _FAULT_ERRORS[fault.kind](_DETAILS[fault.kind])
-
-
 def fault_response(fault: Fault) -> Response:
     """Return the response that replaces the operation's response."""
     headers = {} if fault.retry_after_s is None else {"Retry-After": str(fault.retry_after_s)}
-    return fault_error(fault).response(headers)
+    return _ERRORS[fault.kind].response(headers)
 
 
 _SELECT_FIRST_IMAGES = """

@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 from companyos_shared.framework.durable_files import write_durably
@@ -39,7 +38,7 @@ class Quarantine:
 
     def entries(self) -> list[QuarantineEntry]:
         """Return all entries by name."""
-        return [self._entry(path) for path in self._folders()]
+        return [self._entry(path) for path in sorted(self._folder.glob("*")) if path.is_dir()]
 
     def restore(self, entry: str) -> QuarantineEntry:
         """Restore an entry; raises UnknownEntryError (404), or QuarantineConflictError (409) for a name in use."""
@@ -85,9 +84,6 @@ class Quarantine:
         if entry.source is not None:
             return folder / _SOURCE, self._snapshots / f"{entry.source}.db"
         return folder / _EPISODE, self._episodes / (entry.episode or entry.entry)
-
-    def _folders(self) -> Iterator[Path]:
-        return (path for path in sorted(self._folder.glob("*")) if path.is_dir())
 
     def _entry(self, path: Path) -> QuarantineEntry:
         try:
