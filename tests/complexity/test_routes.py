@@ -15,7 +15,7 @@ from starlette.routing import WebSocketRoute
 from companyos.contract import ResetOptions
 from companyos_gateway.engine.toolbox import InvalidArgumentsError, Tool
 from companyos_gateway.runtime import GatewayRuntime
-from companyos_shared.framework import Service, ServiceSettings, create_app
+from companyos_shared.framework import ServiceSettings, create_app
 from companyos_shared.wire import strict_json
 from tests.complexity.conftest import LIVE
 from tests.complexity.growth import Growth
@@ -26,6 +26,8 @@ from tests.gateway.sockets import Socket, connected
 from tests.promises.conftest import Record
 
 FULL_S = 3_600
+EXTENTS = pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.load)], ids=["few", "all"])
+"""Few or all inputs for each part of a request; with all of them, the tests are load tests."""
 
 pytestmark = [pytest.mark.matrix, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 """Event streams are abandoned midway and closed by the garbage collector."""
@@ -36,55 +38,37 @@ async def _measure(growth: Growth, target: Target, *, full: bool) -> None:
         await growth.measure(f"{target.method} {target.path}, {name}", request)
 
 
-async def _measure_gateway(app: FastAPI, runtime: GatewayRuntime, *, full: bool) -> Growth:
-    growth, store = Growth(), runtime.engine().store
-    for target in targets_of(app, {"episode_id": LIVE, "name": LIVE, "env_name": "companyos", "service": "ticketdesk"}):
-        await _measure(growth, target, full=full)
-        if not store.has(LIVE):
-            await runtime.reset(ResetOptions(episode_id=LIVE, seed=1))
-    return growth
-
-
-async def _measure_service(service: Service[Any], folder: Path, *, full: bool) -> Growth:
-    growth = Growth()
-    app = create_app(service, ServiceSettings(service_key=None, service_key_file=None, data_dir=folder))
-    async with app.router.lifespan_context(app):
-        for target in targets_of(app, {}):
-            await _measure(growth, target, full=full)
-    return growth
-
-
 def _check(growth: Growth, name: str, record: Record) -> None:
     record(f"{name}: worst time of an input", growth.described())
     assert growth.superlinear == []
 
 
+@EXTENTS
 @pytest.mark.timeout(FULL_S)
 async def test_requests_to_the_gateway_take_linear_time(
-    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record
+    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record, full: bool
 ) -> None:
-    _check(await _measure_gateway(*gateway, full=False), "gateway", record_property)
+    app, runtime = gateway
+    growth, store = Growth(), runtime.engine().store
+    for target in targets_of(app, {"episode_id": LIVE, "name": LIVE, "env_name": "companyos", "service": "ticketdesk"}):
+        await _measure(growth, target, full=full)
+        if not store.has(LIVE):
+            await runtime.reset(ResetOptions(episode_id=LIVE, seed=1))
+    _check(growth, "gateway", record_property)
 
 
+@EXTENTS
 @pytest.mark.timeout(FULL_S)
 @pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, record_property: Record) -> None:
-    _check(await _measure_service(SERVICES[name], tmp_path, full=False), name, record_property)
-
-
-@pytest.mark.load
-@pytest.mark.timeout(FULL_S)
-async def test_all_requests_to_the_gateway_take_linear_time(
-    gateway: tuple[FastAPI, GatewayRuntime], record_property: Record
+async def test_requests_to_a_service_take_linear_time(
+    name: str, tmp_path: Path, record_property: Record, full: bool
 ) -> None:
-    _check(await _measure_gateway(*gateway, full=True), "gateway", record_property)
-
-
-@pytest.mark.load
-@pytest.mark.timeout(FULL_S)
-@pytest.mark.parametrize("name", sorted(SERVICES))
-async def test_all_requests_to_a_service_take_linear_time(name: str, tmp_path: Path, record_property: Record) -> None:
-    _check(await _measure_service(SERVICES[name], tmp_path, full=True), name, record_property)
+    growth = Growth()
+    app = create_app(SERVICES[name], ServiceSettings(service_key=None, service_key_file=None, data_dir=tmp_path))
+    async with app.router.lifespan_context(app):
+        for target in targets_of(app, {}):
+            await _measure(growth, target, full=full)
+    _check(growth, name, record_property)
 
 
 async def test_a_parser_that_takes_quadratic_time_is_detected(
