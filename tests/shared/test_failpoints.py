@@ -18,22 +18,24 @@ from tests.shared.conftest import LIBRARY
 PASSES = "from companyos_shared.failpoints import failpoint\nfor n in '123': failpoint('a.b'); print(n, flush=True)"
 
 
-def _run(setting: str | None) -> tuple[int, str]:
+def _run(setting: str | None, *program: str) -> tuple[int, str]:
+    """Run a Python program with arguments, and return its exit code and its output without line breaks."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     if setting is not None:
         environment[VARIABLE] = setting
-    done = subprocess.run([sys.executable, "-c", PASSES], env=environment, capture_output=True, text=True, timeout=30)
+    command = [sys.executable, "-c", *program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout.replace("\n", "")
 
 
 @pytest.mark.parametrize("setting", [None, "", "a.c", "a.b:4"])
 def test_a_process_without_a_matching_failpoint_continues(setting: str | None) -> None:
-    assert _run(setting) == (0, "123")
+    assert _run(setting, PASSES) == (0, "123")
 
 
 @pytest.mark.parametrize(("setting", "survived"), [("a.b", ""), ("a.b:1", ""), ("a.b:3", "12")])
 def test_a_process_is_killed_at_the_configured_failpoint(setting: str, survived: str) -> None:
-    assert _run(setting) == (-signal.SIGKILL, survived)
+    assert _run(setting, PASSES) == (-signal.SIGKILL, survived)
 
 
 @pytest.mark.parametrize("setting", ["a.b:", "a.b:0", "a.b:x", ":2"])
@@ -73,15 +75,6 @@ asyncio.run(live())
 """
 
 
-def _live(folder: Path, place: str | None) -> tuple[int, str]:
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    if place is not None:
-        environment[VARIABLE] = place
-    command = [sys.executable, "-c", EPISODE_SCRIPT, str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stdout.strip()
-
-
 async def _carried_on(folder: Path) -> tuple[str, str, list[str]]:
     """Restart on the files, complete the same calls, and return the final state."""
     async with ServiceHarness(LIBRARY, folder=folder) as library:
@@ -103,12 +96,12 @@ async def _carried_on(folder: Path) -> tuple[str, str, list[str]]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the state after an uninterrupted run."""
     folder = tmp_path_factory.mktemp("whole")
-    assert _live(folder, None) == (0, "survived")
+    assert _run(None, EPISODE_SCRIPT, str(folder)) == (0, "survived")
     return folder
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("place", PLACES)
 async def test_a_process_killed_at_any_failpoint_reaches_the_same_end(place: str, whole: Path, tmp_path: Path) -> None:
-    assert _live(tmp_path, place) == (-signal.SIGKILL, "")
+    assert _run(place, EPISODE_SCRIPT, str(tmp_path)) == (-signal.SIGKILL, "")
     assert await _carried_on(tmp_path) == await _carried_on(whole)

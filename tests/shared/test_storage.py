@@ -22,7 +22,7 @@ from companyos_shared.framework.episodes import Episodes
 from companyos_shared.framework.errors import StorageFullError
 from companyos_shared.framework.storage import Storage, storage_full_error
 from companyos_shared.framework.testing import ServiceHarness
-from companyos_shared.wire.context import REPORT_HEADER, Actor, CallContext
+from companyos_shared.wire.context import REPORT_HEADER
 
 MORE_THAN_ANY_DISK = 2**62
 
@@ -162,7 +162,7 @@ def test_an_epoch_without_a_free_descriptor_is_rejected_and_opens_later(
     episodes = Episodes(library.service, tmp_path, max_open=2, max_template_bytes=1)
     episodes.sources.load(library.source, to_json(library.document))
     episodes.sources.template_pool.close()
-    context = CallContext(episode="e1", epoch=1, source=library.source, step=0, actor=Actor.AGENT, now=library.now)
+    context = library.context()
     with Path("/dev/null").open() as highest, _no_more_descriptors_than(highest.fileno() + 1):
         with pytest.raises(Exception, match="open") as to_read:
             episodes.session(context)
