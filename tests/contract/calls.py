@@ -38,11 +38,14 @@ def folded(evidence: EvidenceReply) -> Rows:
 
 async def random_calls(
     harness: ServiceHarness, tools: list[Tool], calls: int, name: str, ids: list[str] | None = None
-) -> list[int]:
-    """Make schema-valid random calls, about half of them to existing rows, and advance the time between them."""
+) -> list[tuple[str, int, str]]:
+    """Make schema-valid random calls, about half of them to existing rows, and advance the time between them.
+
+    Return the tool, the status and the text of each response.
+    """
     stream = Stream("contract", name)
     ids = ids_of((await harness.evidence()).initial) if ids is None else ids
-    statuses = []
+    answers = []
     for n in range(calls):
         tool = stream.choice(tools)
         assert tool.operation is not None
@@ -53,7 +56,7 @@ async def random_calls(
         if answer.status_code >= 400:
             assert answer.headers["content-type"] == PROBLEM_MEDIA_TYPE
             assert answer.json()["code"]
-        statuses.append(answer.status_code)
+        answers.append((tool.name, answer.status_code, answer.text))
         if stream.chance(0.2):
             await harness.advance(minutes=stream.integer(1, 600))
-    return statuses
+    return answers
