@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, error_responses
 from companyos_ticketdesk.assignment import service
 from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployedError,
@@ -11,7 +11,7 @@ from companyos_ticketdesk.assignment.rules import (
     UnknownAssigneeError,
 )
 from companyos_ticketdesk.assignment.schemas import Assignment
-from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
+from companyos_ticketdesk.tickets.rules import LIVE_TICKET_ERRORS
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 
@@ -22,14 +22,11 @@ router = OperationRouter(tags=["assignment"])
     "/tickets/{key}/assignee",
     operation_id="assign_ticket",
     responses=error_responses(
-        TicketNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
+        *LIVE_TICKET_ERRORS,
         UnknownAssigneeError,
         AssigneeNotEmployedError,
         AssigneeOutsideTeamError,
         AssigneeOutOfOfficeError,
-        StaleVersionError,
     ),
 )
 async def assign_ticket(key: TicketKey, body: Assignment, call: CallDep, if_match: IfMatch = None) -> TicketView:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import Path
 
-from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, error_responses
 from companyos_ticketdesk.checklist import service
 from companyos_ticketdesk.checklist.rules import ChecklistItemDoneError, ChecklistItemNotFoundError
 from companyos_ticketdesk.checklist.schemas import CompletedItem
-from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
+from companyos_ticketdesk.tickets.rules import LIVE_TICKET_ERRORS
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
 router = OperationRouter(tags=["checklist"])
@@ -19,14 +19,7 @@ router = OperationRouter(tags=["checklist"])
 @router.post(
     "/tickets/{key}/checklist/{item_id}/completion",
     operation_id="complete_checklist_item",
-    responses=error_responses(
-        TicketNotFoundError,
-        ChecklistItemNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
-        ChecklistItemDoneError,
-        StaleVersionError,
-    ),
+    responses=error_responses(*LIVE_TICKET_ERRORS, ChecklistItemNotFoundError, ChecklistItemDoneError),
 )
 async def complete_checklist_item(
     key: TicketKey,

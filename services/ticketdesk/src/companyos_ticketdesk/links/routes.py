@@ -12,7 +12,6 @@ from companyos_shared.framework import (
     IdempotencyKeyReusedError,
     IfMatch,
     OperationRouter,
-    StaleVersionError,
     error_responses,
 )
 from companyos_ticketdesk.links import service
@@ -24,7 +23,7 @@ from companyos_ticketdesk.links.rules import (
     LinkToItselfError,
 )
 from companyos_ticketdesk.links.schemas import LinkRemoval, LinkView, NewLink, RemovedLinkView
-from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
+from companyos_ticketdesk.tickets.rules import LIVE_TICKET_ERRORS
 from companyos_ticketdesk.tickets.schemas import TicketKey
 
 router = OperationRouter(tags=["links"])
@@ -35,14 +34,7 @@ router = OperationRouter(tags=["links"])
     operation_id="link_tickets",
     status_code=status.HTTP_201_CREATED,
     responses=error_responses(
-        TicketNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
-        LinkToItselfError,
-        LinkExistsError,
-        CircularLinkError,
-        StaleVersionError,
-        IdempotencyKeyReusedError,
+        *LIVE_TICKET_ERRORS, LinkToItselfError, LinkExistsError, CircularLinkError, IdempotencyKeyReusedError
     ),
 )
 async def link_tickets(
@@ -63,14 +55,7 @@ async def link_tickets(
 @router.post(
     "/tickets/{key}/links/{link_id}/removal",
     operation_id="unlink_tickets",
-    responses=error_responses(
-        TicketNotFoundError,
-        LinkNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
-        JustificationTooShortError,
-        StaleVersionError,
-    ),
+    responses=error_responses(*LIVE_TICKET_ERRORS, LinkNotFoundError, JustificationTooShortError),
 )
 async def unlink_tickets(
     key: TicketKey,

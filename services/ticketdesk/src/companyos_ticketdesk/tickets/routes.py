@@ -10,15 +10,12 @@ from companyos_shared.framework import (
     IdempotencyKeyReusedError,
     IfMatch,
     OperationRouter,
-    StaleVersionError,
     error_responses,
 )
 from companyos_ticketdesk.tickets import service
 from companyos_ticketdesk.tickets.rules import (
+    LIVE_TICKET_ERRORS,
     NothingToChangeError,
-    TicketClosedError,
-    TicketNotFoundError,
-    TicketUntriagedError,
     TitleBlankError,
     UnknownTeamError,
 )
@@ -44,14 +41,7 @@ async def create_ticket(body: NewTicket, call: CallDep, idempotency_key: Idempot
 @router.patch(
     "/tickets/{key}",
     operation_id="update_ticket",
-    responses=error_responses(
-        TicketNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
-        TitleBlankError,
-        NothingToChangeError,
-        StaleVersionError,
-    ),
+    responses=error_responses(*LIVE_TICKET_ERRORS, TitleBlankError, NothingToChangeError),
 )
 async def update_ticket(key: TicketKey, changes: TicketChanges, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Change fields of a triaged ticket; omitted fields stay unchanged.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from companyos_shared.framework import ServiceError
+from companyos_shared.framework import ServiceError, StaleVersionError
 from companyos_ticketdesk.tickets.model import FINAL, SETTLED, Status, Ticket
 
 
@@ -18,6 +18,10 @@ class TicketUntriagedError(ServiceError):
 
 class TicketClosedError(ServiceError):
     status, code, title = 409, "ticket-closed", "Ticket is final"
+
+
+LIVE_TICKET_ERRORS = (TicketNotFoundError, TicketUntriagedError, TicketClosedError, StaleVersionError)
+"""Errors of a write that requires a live ticket."""
 
 
 class UnknownTeamError(ServiceError):

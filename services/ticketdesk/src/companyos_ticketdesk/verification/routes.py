@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from companyos_shared.framework import CallDep, IfMatch, OperationRouter, StaleVersionError, error_responses
+from companyos_shared.framework import CallDep, IfMatch, OperationRouter, error_responses
 from companyos_ticketdesk.assignment.rules import AssigneeNotEmployedError, UnknownAssigneeError
-from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
+from companyos_ticketdesk.tickets.rules import LIVE_TICKET_ERRORS
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 from companyos_ticketdesk.verification import service
@@ -25,16 +25,13 @@ router = OperationRouter(tags=["verification"])
     "/tickets/{key}/verification",
     operation_id="verify_ticket",
     responses=error_responses(
-        TicketNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
+        *LIVE_TICKET_ERRORS,
         TicketVerifiedError,
         PriorityMissingError,
         AssigneeMissingError,
         UnknownAssigneeError,
         AssigneeNotEmployedError,
         ChecklistIncompleteError,
-        StaleVersionError,
     ),
 )
 async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None) -> TicketView:
@@ -45,14 +42,7 @@ async def verify_ticket(key: TicketKey, call: CallDep, if_match: IfMatch = None)
 @router.put(
     "/tickets/{key}/approval",
     operation_id="link_approval",
-    responses=error_responses(
-        TicketNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
-        TicketUnverifiedError,
-        ApprovalRefBlankError,
-        StaleVersionError,
-    ),
+    responses=error_responses(*LIVE_TICKET_ERRORS, TicketUnverifiedError, ApprovalRefBlankError),
 )
 async def link_approval(key: TicketKey, body: ApprovalLink, call: CallDep, if_match: IfMatch = None) -> TicketView:
     """Link an approval request to a verified ticket; a later link replaces it.

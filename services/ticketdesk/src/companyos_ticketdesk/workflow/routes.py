@@ -9,10 +9,9 @@ from companyos_shared.framework import (
     OperationRouter,
     Page,
     PageQuery,
-    StaleVersionError,
     error_responses,
 )
-from companyos_ticketdesk.tickets.rules import TicketClosedError, TicketNotFoundError, TicketUntriagedError
+from companyos_ticketdesk.tickets.rules import LIVE_TICKET_ERRORS, TicketNotFoundError
 from companyos_ticketdesk.tickets.schemas import TicketKey, TicketView
 from companyos_ticketdesk.tickets.service import view_ticket
 from companyos_ticketdesk.workflow import service
@@ -31,14 +30,7 @@ router = OperationRouter(tags=["workflow"])
     "/tickets/{key}/transitions",
     operation_id="transition_ticket",
     responses=error_responses(
-        TicketNotFoundError,
-        TicketUntriagedError,
-        TicketClosedError,
-        TransitionNotAllowedError,
-        TicketBlockedError,
-        ReasonMissingError,
-        ReasonNotAcceptedError,
-        StaleVersionError,
+        *LIVE_TICKET_ERRORS, TransitionNotAllowedError, TicketBlockedError, ReasonMissingError, ReasonNotAcceptedError
     ),
 )
 async def transition_ticket(key: TicketKey, move: Move, call: CallDep, if_match: IfMatch = None) -> TicketView:
