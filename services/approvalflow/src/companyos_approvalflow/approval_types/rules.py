@@ -52,12 +52,18 @@ class EvidenceInFutureError(ServiceError):
     status, code, title = 422, "evidence-in-future", "Evidence dated in the future"
 
 
-def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], now: datetime) -> Fields:
-    """Return the normalized fields, with datetimes in UTC.
+FIELD_PROBLEMS: tuple[type[ServiceError], ...] = (
+    UnknownFieldError,
+    WrongFieldTypeError,
+    FieldMissingError,
+    AmountNegativeError,
+    EvidenceInFutureError,
+)
+"""Errors for invalid fields of a request, in the order of the checks."""
 
-    Raises UnknownFieldError, WrongFieldTypeError, FieldMissingError, AmountNegativeError or
-    EvidenceInFutureError (422).
-    """
+
+def checked_fields(approval_type: ApprovalType, values: Mapping[str, object], now: datetime) -> Fields:
+    """Return the normalized fields, with datetimes in UTC; raises one of FIELD_PROBLEMS (422)."""
     specs = {spec.name: spec for spec in approval_type.fields}
     accepted = f"is not one of {', '.join(specs)}" if specs else "is not accepted: the type has no fields"
     _raise_for(UnknownFieldError, [(name, accepted) for name in values if name not in specs])

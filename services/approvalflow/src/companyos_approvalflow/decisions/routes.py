@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from companyos_approvalflow.approval_types.rules import (
-    AmountNegativeError,
-    EvidenceInFutureError,
-    FieldMissingError,
-    UnknownFieldError,
-    WrongFieldTypeError,
-)
+from companyos_approvalflow.approval_types.rules import FIELD_PROBLEMS
 from companyos_approvalflow.decisions import service
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS, AlreadyApprovedByError, ApproverUnchangedError
 from companyos_approvalflow.decisions.schemas import Escalation, Information
@@ -32,11 +26,7 @@ PROVIDE_PROBLEMS = error_responses(
     StaleVersionError,
     RequestFinalError,
     InformationNotRequestedError,
-    UnknownFieldError,
-    WrongFieldTypeError,
-    FieldMissingError,
-    AmountNegativeError,
-    EvidenceInFutureError,
+    *FIELD_PROBLEMS,
     InformationUnchangedError,
     AmountFixedError,
 )

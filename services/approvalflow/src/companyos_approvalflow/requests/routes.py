@@ -6,14 +6,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from companyos_approvalflow.approval_types.rules import (
-    AmountNegativeError,
-    ApprovalTypeNotFoundError,
-    EvidenceInFutureError,
-    FieldMissingError,
-    UnknownFieldError,
-    WrongFieldTypeError,
-)
+from companyos_approvalflow.approval_types.rules import FIELD_PROBLEMS, ApprovalTypeNotFoundError
 from companyos_approvalflow.decisions.rules import APPROVER_PROBLEMS
 from companyos_approvalflow.requests import service
 from companyos_approvalflow.requests.model import RequestStatus
@@ -51,11 +44,7 @@ IdFilter = Annotated[str | None, Query(max_length=120)]
 
 SUBMIT_PROBLEMS = error_responses(
     ApprovalTypeNotFoundError,
-    UnknownFieldError,
-    WrongFieldTypeError,
-    FieldMissingError,
-    AmountNegativeError,
-    EvidenceInFutureError,
+    *FIELD_PROBLEMS,
     *APPROVER_PROBLEMS,
     RequestOpenError,
     IdempotencyKeyReusedError,
