@@ -9,11 +9,11 @@ from fastapi import Path
 from pydantic import Field
 
 from companyos_approvalflow.decisions.model import DecisionKind
-from companyos_approvalflow.decisions.schemas import APPROVER_DESCRIPTION
+from companyos_approvalflow.decisions.schemas import APPROVER_DESCRIPTION, Id
 from companyos_approvalflow.notes.schemas import Note
 from companyos_approvalflow.requests.model import SHORTEST_JUSTIFICATION, RequestStatus
 from companyos_shared.choices import Choice
-from companyos_shared.framework import NotBlank, RequestModel, ResponseModel, example
+from companyos_shared.framework import RequestModel, ResponseModel, example
 from companyos_shared.wire.company import ReasonCode
 
 LONGEST_JUSTIFICATION = 2000
@@ -31,7 +31,6 @@ CancelledId = Annotated[
         ),
     ),
 ]
-Id = Annotated[str, Field(min_length=1, max_length=64), NotBlank]
 Subject = Annotated[str, Field(min_length=1, max_length=LONGEST_SUBJECT, pattern=r"^\S(.*\S)?$")]
 Justification = Annotated[
     str,
