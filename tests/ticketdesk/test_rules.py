@@ -9,7 +9,6 @@ import pytest
 
 from companyos_shared.framework import ServiceError
 from companyos_shared.wire.company import ReasonCode
-from companyos_ticketdesk.assignment.model import find_candidate
 from companyos_ticketdesk.assignment.rules import (
     AssigneeNotEmployedError,
     AssigneeOutOfOfficeError,
@@ -180,7 +179,7 @@ LAST_DAY_AWAY = NOW + timedelta(days=8)
 
 
 def assign(person_id: str, *, now: datetime = NOW, due_at: datetime | None = None) -> None:
-    check_may_be_assigned(find_candidate(a_company(), person_id, now=now, due_at=due_at), person_id, team_id=OPS)
+    check_may_be_assigned(a_company(), person_id, team_id=OPS, now=now, due_at=due_at)
 
 
 def test_a_person_who_is_absent_on_the_due_day_may_not_be_assigned() -> None:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from datetime import datetime
 
 from companyos_shared.framework import ServiceError
-from companyos_ticketdesk.assignment.model import Candidate
+from companyos_shared.wire.company import Company
 from companyos_ticketdesk.assignment.rules import UnknownAssigneeError, check_is_employed
 from companyos_ticketdesk.tickets.model import Ticket
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readiness:
-    """Data that verification depends on, besides the ticket's fields."""
-
-    assignee: Candidate | None
-    open_items: int
 
 
 class TicketVerifiedError(ServiceError):
@@ -42,8 +34,8 @@ class ApprovalRefBlankError(ServiceError):
     status, code, title = 422, "approval-ref-blank", "Approval reference is blank"
 
 
-def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
-    """Raise an error unless the ticket can be verified.
+def check_may_be_verified(ticket: Ticket, company: Company, *, now: datetime, open_items: int) -> None:
+    """Raise an error unless the ticket, which has that many open checklist items, can be verified.
 
     Raises TicketVerifiedError, PriorityMissingError, AssigneeMissingError, AssigneeNotEmployedError or
     ChecklistIncompleteError (409), or UnknownAssigneeError (422).
@@ -54,13 +46,13 @@ def check_may_be_verified(ticket: Ticket, readiness: Readiness) -> None:
         raise PriorityMissingError(f"{ticket.key} has no priority")
     if ticket.assignee_id is None:
         raise AssigneeMissingError(f"{ticket.key} has no assignee")
-    if readiness.assignee is None:
+    if company.person(ticket.assignee_id) is None:
         raise UnknownAssigneeError(
             f'{ticket.key} is assigned to "{ticket.assignee_id}", but no person in the directory has this id'
         )
-    check_is_employed(readiness.assignee, ticket.assignee_id)
-    if readiness.open_items:
-        raise ChecklistIncompleteError(f"{ticket.key} has open checklist items: {readiness.open_items}")
+    check_is_employed(company, ticket.assignee_id, now=now)
+    if open_items:
+        raise ChecklistIncompleteError(f"{ticket.key} has open checklist items: {open_items}")
 
 
 def check_takes_approval(ticket: Ticket, approval_ref: str) -> None:
