@@ -18,8 +18,7 @@ from companyos_shared.framework import (
 )
 from companyos_ticketdesk.board.model import TicketFilter, select_tickets
 from companyos_ticketdesk.board.schemas import TicketDetail, TicketRow
-from companyos_ticketdesk.checklist.model import list_items
-from companyos_ticketdesk.checklist.schemas import ChecklistItemView
+from companyos_ticketdesk.checklist.service import list_items
 from companyos_ticketdesk.links.model import list_links, unsettled_blockers
 from companyos_ticketdesk.links.service import view_links
 from companyos_ticketdesk.tables import tickets
@@ -47,7 +46,7 @@ def show_ticket(call: Call, key: str) -> TicketDetail:
     links = list_links(call.db, key)
     return TicketDetail(
         **ticket_fields(ticket, call.now),
-        checklist=[ChecklistItemView.model_validate(item) for item in list_items(call.db, key)],
+        checklist=list_items(call, key),
         links=view_links(key, links),
         allowed_transitions=allowed_moves(ticket, blockers=unsettled_blockers(key, links)),
     )

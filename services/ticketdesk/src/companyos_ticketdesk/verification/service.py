@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from companyos_shared.framework import Call
-from companyos_ticketdesk.checklist.model import list_items
 from companyos_ticketdesk.checklist.rules import count_open
+from companyos_ticketdesk.checklist.service import list_items
 from companyos_ticketdesk.deferred_events import wake_events
 from companyos_ticketdesk.tickets.model import Ticket
 from companyos_ticketdesk.tickets.service import change_ticket, load_live_ticket
@@ -14,7 +14,7 @@ from companyos_ticketdesk.verification.rules import check_may_be_verified, check
 def verify_ticket(call: Call, key: str, *, if_match: int | None) -> Ticket:
     """Verify a live ticket as the caller."""
     ticket = load_live_ticket(call, key, if_match)
-    open_items = count_open(list_items(call.db, key))
+    open_items = count_open(list_items(call, key))
     check_may_be_verified(ticket, call.company, now=call.now, open_items=open_items)
     wake_events(call, key)
     return change_ticket(call, ticket, verified_at=call.now, verified_by=call.person)
