@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 
+from companyos_datahub.people.schemas import Holder, PersonRef
 from companyos_shared.framework import Searchable, ServiceError, search
 from companyos_shared.wire.company import Company, Person, Role
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """A holder of a role on a day, with absence and deputy."""
-
-    person: Person
-    out_of_office: bool
-    back_on: date | None
-    deputy: Person | None
-    deputy_out_of_office: bool | None
-
 
 LONGEST_ABSENCE_DAYS = 730
 
@@ -40,18 +28,18 @@ def found_people(
     return search(people, query, lambda person: _searchable(company, person))
 
 
-def holding(company: Company, person: Person, role: Role, *, day: date) -> Holding:
+def holding(company: Company, person: Person, role: Role, *, day: date) -> Holder:
     """Return the role holder with absence and deputy on a day. A deputy who is not employed that day is ignored."""
     held = company.held_role(person.id, role, day)
     deputy = company.person(held.deputy_id) if held is not None and held.deputy_id is not None else None
     if deputy is not None and not deputy.is_employed(day):
         deputy = None
     away = company.is_out_of_office(person.id, day)
-    return Holding(
-        person=person,
+    return Holder(
+        person=PersonRef.model_validate(person),
         out_of_office=away,
         back_on=back_on(company, person.id, day) if away else None,
-        deputy=deputy,
+        deputy=None if deputy is None else PersonRef.model_validate(deputy),
         deputy_out_of_office=None if deputy is None else company.is_out_of_office(deputy.id, day),
     )
 

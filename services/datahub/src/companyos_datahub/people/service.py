@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from companyos_datahub.people.rules import Holding, PersonNotFoundError, found_people, holding
-from companyos_datahub.people.schemas import Approver, Holder, PersonDetail, PersonRef, PersonRow, RoleHeldAnswer
+from companyos_datahub.people.rules import PersonNotFoundError, found_people, holding
+from companyos_datahub.people.schemas import Approver, PersonDetail, PersonRow, RoleHeldAnswer
 from companyos_shared.framework import Call, Page, PageParams, paginate_sequence
 from companyos_shared.wire.company import Person, Role
 
@@ -42,7 +42,7 @@ def get_approver(call: Call, role: Role) -> Approver:
     """Return the holders of a role today."""
     day = call.now.date()
     people = call.company.holders(role, day)
-    return Approver(role=role, holders=[_holder(holding(call.company, person, role, day=day)) for person in people])
+    return Approver(role=role, holders=[holding(call.company, person, role, day=day) for person in people])
 
 
 def load_person(call: Call, person_id: str) -> Person:
@@ -60,14 +60,4 @@ def _row(call: Call, person: Person) -> PersonRow:
         title=person.title,
         team_id=person.team_id,
         is_employed=person.is_employed(call.now.date()),
-    )
-
-
-def _holder(held: Holding) -> Holder:
-    return Holder(
-        person=PersonRef.model_validate(held.person),
-        out_of_office=held.out_of_office,
-        back_on=held.back_on,
-        deputy=None if held.deputy is None else PersonRef.model_validate(held.deputy),
-        deputy_out_of_office=held.deputy_out_of_office,
     )
