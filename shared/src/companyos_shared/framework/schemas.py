@@ -30,6 +30,7 @@ from companyos_shared.wire.company import Company
 from companyos_shared.wire.context import SOURCE_PATTERN
 
 T = TypeVar("T")
+RowT = TypeVar("RowT")
 
 DEFAULT_ROWS = 10
 MAX_ROWS = 50
@@ -189,12 +190,12 @@ def _count_rows(call: Call, statement: Select[Any]) -> int:
     return call.db.execute(select(func.count()).select_from(statement.order_by(None).subquery())).scalar_one()
 
 
-def paginate_sequence(items: Sequence[T], page: PageParams) -> Page[T]:
+def paginate_sequence(items: Sequence[RowT], page: PageParams, *, build: Callable[[RowT], T]) -> Page[T]:
     """Return a page of an already ordered list in memory."""
     start = 0 if page.cursor is None else _position(page.cursor)
     end = start + page.limit
     more = _encode_cursor([end]) if end < len(items) else None
-    return Page(items=list(items[start:end]), total=len(items), next_cursor=more)
+    return Page(items=[build(item) for item in items[start:end]], total=len(items), next_cursor=more)
 
 
 def _position(cursor: str) -> int:

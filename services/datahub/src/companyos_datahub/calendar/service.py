@@ -18,17 +18,15 @@ def get_calendar(
     days = period(first, last, today=call.now.date())
     if person_id is not None:
         load_person(call, person_id)
-    rows = paginate_sequence(absences_in(call.company, days, person_id), page)
+    absences = absences_in(call.company, days, person_id)
     return Calendar(
+        **dict(paginate_sequence(absences, page, build=lambda absence: _row(call, absence))),
         first_day=days.first,
         last_day=days.last,
         office_opens=call.company.office_opens,
         office_closes=call.company.office_closes,
         working_weekdays=list(call.company.working_weekdays),
         holidays=[HolidayRow.model_validate(holiday) for holiday in holidays_in(call.company, days)],
-        items=[_row(call, absence) for absence in rows.items],
-        total=rows.total,
-        next_cursor=rows.next_cursor,
     )
 
 

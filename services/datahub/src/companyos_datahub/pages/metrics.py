@@ -43,7 +43,8 @@ def show_catalogue(
     filters = {name: value or None for name, value in shown.items()}
     every = service.list_metrics(call, ALL_ROWS, key=None, subject=None, source_id=None).items
     fitting = service.list_metrics(call, ALL_ROWS, **filters).items if any(filters.values()) else every
-    found = paginate_sequence(search(fitting, q.strip() or None, _searchable), page_params(cursor))
+    fitting = search(fitting, q.strip() or None, _searchable)
+    found = paginate_sequence(fitting, page_params(cursor), build=lambda row: row)
     return view.page(
         "catalogue.html",
         found=found,

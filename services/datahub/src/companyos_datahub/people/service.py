@@ -14,12 +14,7 @@ def search_people(
     """Return matching people, including former employees."""
     day = call.now.date()
     found = found_people(call.company, query, role=role, team_id=team_id, day=day)
-    rows = paginate_sequence(found, page)
-    return Page(
-        items=[_row(call, person) for person in rows.items],
-        total=rows.total,
-        next_cursor=rows.next_cursor,
-    )
+    return paginate_sequence(found, page, build=lambda person: _row(call, person))
 
 
 def get_person(call: Call, person_id: str) -> PersonDetail:

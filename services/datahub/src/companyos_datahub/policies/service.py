@@ -17,8 +17,8 @@ def search_policies(call: Call, page: PageParams, *, query: str | None, topic: s
     statement = select(policies).where(candidates(call, policies, query)).order_by(policies.c.id)
     if topic is not None:
         statement = statement.where(policies.c.topic == topic)
-    found = paginate_sequence(search(call.db.execute(statement).all(), query, _searchable), page)
-    return Page[PolicyRow].model_validate(found)
+    found = search(call.db.execute(statement).all(), query, _searchable)
+    return paginate_sequence(found, page, build=PolicyRow.model_validate)
 
 
 def get_policy(call: Call, policy_id: str, *, version: int | None) -> PolicyDetail:

@@ -43,8 +43,8 @@ def search_records(call: Call, page: PageParams, filters: RecordFilter) -> Page[
     statement = select(rows).order_by(rows.c.id)
     for name, value in filters.columns().items():
         statement = statement.where(rows.c[name] == value)
-    found = paginate_sequence(search(call.db.execute(statement).all(), filters.query, _searchable), page)
-    return Page[Found].model_validate(found)
+    found = search(call.db.execute(statement).all(), filters.query, _searchable)
+    return paginate_sequence(found, page, build=Found.model_validate)
 
 
 def get_record(call: Call, record_id: str) -> RecordDetail:

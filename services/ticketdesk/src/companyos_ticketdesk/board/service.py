@@ -37,7 +37,7 @@ def list_tickets(call: Call, filters: TicketFilter, page: PageParams) -> Page[Ti
 def search_tickets(call: Call, query: str, page: PageParams) -> Page[TicketRow]:
     """Return the tickets that contain any of the words, best match first, then by key."""
     rows = call.db.execute(select(tickets).where(candidates(call, tickets, query)).order_by(tickets.c.key)).all()
-    return Page[TicketRow].model_validate(paginate_sequence(search(rows, query, _searchable), page))
+    return paginate_sequence(search(rows, query, _searchable), page, build=TicketRow.model_validate)
 
 
 def show_ticket(call: Call, key: str) -> TicketDetail:
