@@ -157,15 +157,3 @@ async def test_no_response_reveals_the_accepted_values(start: Start) -> None:
     texts.append((await flow.post("/approvals/APR-1/information", json={"answer": FILLER})).text)
     assert "information_not_provided" in texts[4]
     assert not [text for text in texts if "canary" in text.casefold() or "accepted" in text.casefold()]
-
-
-@pytest.mark.parametrize("body", [{}, {"answer": "  "}, {"answer": "", "fields": {"score": 88.5}}])
-async def test_an_empty_answer_is_rejected(start: Start, body: dict[str, Any]) -> None:
-    response = await (await start_with_question(start, INFO_REQUEST)).post("/approvals/APR-1/information", json=body)
-    assert (response.status_code, response.json()["code"]) == (422, "information-unchanged")
-
-
-async def test_the_first_justification_cannot_be_replaced(start: Start) -> None:
-    flow = await start_with_question(start, INFO_REQUEST)
-    response = await flow.post("/approvals/APR-1/information", json={"justification": "CON-12 and more."})
-    assert (response.status_code, response.json()["code"]) == (422, "invalid-arguments")

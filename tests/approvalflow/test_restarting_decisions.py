@@ -58,12 +58,15 @@ async def test_an_answer_does_not_change_the_submitted_justification_and_fields(
 @pytest.mark.parametrize(
     ("given", "status", "code"),
     [
-        ({"fields": {"score": 88.5}}, 422, "information-unchanged"),
+        ({}, 422, "information-unchanged"),
+        ({"answer": "  "}, 422, "information-unchanged"),
+        ({"answer": "", "fields": {"score": 88.5}}, 422, "information-unchanged"),
         ({"fields": {"colour": "red"}}, 422, "unknown-field"),
         ({"fields": {"score": "90"}}, 422, "wrong-field-type"),
         ({"fields": {"cost_cents": -1}}, 422, "amount-negative"),
         ({"fields": {"score_as_of": "2027-01-01T00:00:00Z"}}, 422, "evidence-in-future"),
         ({"approver_id": CEO}, 422, "invalid-arguments"),
+        ({"justification": "CON-12 and more."}, 422, "invalid-arguments"),
     ],
 )
 async def test_invalid_information_is_rejected(start: Start, given: dict[str, Any], status: int, code: str) -> None:

@@ -82,11 +82,6 @@ def test_an_untriaged_ticket_can_only_be_opened() -> None:
     assert MOVES[None] == (Status.OPEN,)
 
 
-@pytest.mark.parametrize("status", [Status.CLOSED, Status.CANCELLED])
-def test_a_final_status_has_no_transitions(status: Status) -> None:
-    assert MOVES[status] == ()
-
-
 @pytest.mark.parametrize("status", [Status.IN_PROGRESS, Status.IN_REVIEW])
 def test_a_ticket_that_another_blocks_cannot_be_resolved(status: Status) -> None:
     assert refusal(status, Status.RESOLVED, blockers=BLOCKERS) is TicketBlockedError
