@@ -58,6 +58,14 @@ def a_company(*, absences: list[tuple[str, str, str]] | None = None, **changed: 
     return Company.model_validate(document)
 
 
+def a_field(name: str, type: FieldType, **changed: Any) -> FieldSpec:
+    """Return a required field of a type."""
+    plain = FieldSpec(
+        name=name, type=type, required=True, description="", max_age_minutes=None, names_beneficiary=False
+    )
+    return plain.model_copy(update=changed)
+
+
 def a_type(**changed: Any) -> ApprovalType:
     """Return a type: controllers up to 5,000.00, the CFO above, and the CEO as second approver above 100,000.00."""
     plain = ApprovalType(
@@ -65,22 +73,26 @@ def a_type(**changed: Any) -> ApprovalType:
         title="Onboarding",
         description="",
         policy_ref="POL-1-v1",
-        fields=(
-            FieldSpec("vendor_id", FieldType.TEXT, True, ""),
-            FieldSpec("score", FieldType.NUMBER, True, ""),
-            FieldSpec("score_as_of", FieldType.DATETIME, True, "", max_age_minutes=1440),
-            FieldSpec("cost_cents", FieldType.INTEGER, True, ""),
-            FieldSpec("is_urgent", FieldType.BOOLEAN, False, ""),
-            FieldSpec("starts_on", FieldType.DATE, False, ""),
-            FieldSpec("for_person", FieldType.TEXT, False, "", names_beneficiary=True),
-        ),
+        fields=[
+            a_field("vendor_id", FieldType.TEXT),
+            a_field("score", FieldType.NUMBER),
+            a_field("score_as_of", FieldType.DATETIME, max_age_minutes=1440),
+            a_field("cost_cents", FieldType.INTEGER),
+            a_field("is_urgent", FieldType.BOOLEAN, required=False),
+            a_field("starts_on", FieldType.DATE, required=False),
+            a_field("for_person", FieldType.TEXT, required=False, names_beneficiary=True),
+        ],
         amount_field="cost_cents",
-        thresholds=(Threshold(500_000, Role.FINANCE_CONTROLLER), Threshold(None, Role.CFO)),
+        thresholds=[
+            Threshold(up_to_cents=500_000, role=Role.FINANCE_CONTROLLER),
+            Threshold(up_to_cents=None, role=Role.CFO),
+        ],
         second_role=Role.CEO,
         second_above_cents=10_000_000,
         expires_after_minutes=7200,
+        administered_by=[],
     )
-    return replace(plain, **changed)
+    return plain.model_copy(update=changed)
 
 
 def a_delegation(**changed: Any) -> Delegation:

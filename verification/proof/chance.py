@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from math import comb
 from typing import Any, cast
 
-from companyos_approvalflow.approval_types.model import ApprovalType, FieldSpec, Threshold
+from companyos_approvalflow.approval_types.model import ApprovalType
 from companyos_approvalflow.decisions.model import Case
 from companyos_approvalflow.decisions.rules import check_may_be_asked
 from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.seed import Seed
-from companyos_approvalflow.seed_rows import ApprovalTypeSeed
 from companyos_gateway.chaos import profile_for
 from companyos_gateway.evaluation.guessing import NOT_ENTITLED
 from companyos_gateway.scenarios import Instance, catalogue
@@ -76,19 +75,12 @@ def _case(instance: Instance, ask: Ask) -> Case:
     request: dict[str, Any] = {"requester_id": instance.acting_as, **ask.arguments}
     if "type_key" not in request:
         request = next(row.model_dump() for row in seed.requests if row.id == request["request_id"])
-    approval_type = next(_approval_type(row) for row in seed.approval_types if row.key == request["type_key"])
+    row = next(row for row in seed.approval_types if row.key == request["type_key"])
+    approval_type = ApprovalType.model_validate(row.model_dump())
     return Case(
         company=seed.company,
         approval_type=approval_type,
         delegations=[Delegation(**{**row.model_dump(), "type_keys": tuple(row.type_keys)}) for row in seed.delegations],
         requester_id=request["requester_id"],
         amount_cents=approval_type.amount_cents(request["fields"]),
-    )
-
-
-def _approval_type(row: ApprovalTypeSeed) -> ApprovalType:
-    columns = row.model_dump()
-    fields = tuple(FieldSpec(**spec) for spec in columns["fields"])
-    return ApprovalType(
-        **{**columns, "fields": fields, "thresholds": tuple(Threshold(**limit) for limit in columns["thresholds"])}
     )

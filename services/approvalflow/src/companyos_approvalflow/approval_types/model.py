@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
+from pydantic import Field
 from sqlalchemy import Connection, bindparam, select
 
 from companyos_approvalflow import tables
 from companyos_shared.choices import Choice
-from companyos_shared.framework import FixedSelect
+from companyos_shared.framework import FixedSelect, ResponseModel, example
 from companyos_shared.wire.company import Role
 
 FieldValue = str | int | float | bool
@@ -28,45 +27,50 @@ class FieldType(Choice):
     DATE = "date"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
-    """A field of a type's requests."""
+class ApprovalTypeRow(ResponseModel):
+    """An approval type in a list."""
+
+    model_config = example(key="vendor_onboarding", title="Vendor onboarding", policy_ref="POL-007-v3")
+
+    key: str
+    title: str
+    policy_ref: str | None = Field(description="ID of the policy that governs the type.")
+
+
+class FieldSpec(ResponseModel):
+    """A field of requests of the type."""
 
     name: str
     type: FieldType
     required: bool
     description: str
-    max_age_minutes: int | None = None
-    names_beneficiary: bool = False
+    max_age_minutes: int | None = Field(
+        description="Maximum age of the evidence when the request is submitted; it may age further after that."
+    )
+    names_beneficiary: bool = Field(description="Contains the ID of the beneficiary, who must not be the approver.")
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The role that decides amounts up to and including `up_to_cents`; None means no limit."""
+class Threshold(ResponseModel):
+    """The role that decides amounts up to a limit."""
 
-    up_to_cents: int | None
+    up_to_cents: int | None = Field(description="Highest amount that the role decides, inclusive; null: any amount.")
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalType:
-    """A type of approval. A request without an amount counts as 0 cents."""
+class ApprovalType(ApprovalTypeRow):
+    """An approval type with its fields and limits."""
 
-    key: str
-    title: str
     description: str
-    policy_ref: str | None
-    fields: tuple[FieldSpec, ...]
-    amount_field: str | None
-    thresholds: tuple[Threshold, ...]
-    second_role: Role | None
-    second_above_cents: int | None
-    expires_after_minutes: int
-    administered_by: tuple[str, ...] = ()
-    """Teams whose members may cancel requests of the type."""
+    fields: list[FieldSpec]
+    amount_field: str | None = Field(description="Field with the amount in cents; null: every request counts as 0.")
+    thresholds: list[Threshold] = Field(description="The first threshold that covers the amount gives the role.")
+    second_role: Role | None = Field(description="Role of the second approver.")
+    second_above_cents: int | None = Field(description="Amounts above this also need the second approver.")
+    expires_after_minutes: int = Field(description="Requests that are still open expire this long after submission.")
+    administered_by: list[str] = Field(description="IDs of the teams whose members may cancel requests of the type.")
 
     def amount_cents(self, fields: Fields) -> int:
-        """Return the requested amount."""
+        """Return the requested amount; a request without an amount counts as 0 cents."""
         value = fields.get(self.amount_field, 0) if self.amount_field else 0
         return value if isinstance(value, int) else 0
 
@@ -92,24 +96,7 @@ class ApprovalType:
 _BY_KEY = FixedSelect(select(tables.approval_types).where(tables.approval_types.c.key == bindparam("key")))
 
 
-def type_of_row(row: Mapping[str, Any]) -> ApprovalType:
-    """Return the approval type of a row."""
-    return ApprovalType(
-        key=row["key"],
-        title=row["title"],
-        description=row["description"],
-        policy_ref=row["policy_ref"],
-        fields=tuple(FieldSpec(**{**spec, "type": FieldType(spec["type"])}) for spec in row["fields"]),
-        amount_field=row["amount_field"],
-        thresholds=tuple(Threshold(limit["up_to_cents"], Role(limit["role"])) for limit in row["thresholds"]),
-        second_role=Role(row["second_role"]) if row["second_role"] else None,
-        second_above_cents=row["second_above_cents"],
-        expires_after_minutes=row["expires_after_minutes"],
-        administered_by=tuple(row["administered_by"]),
-    )
-
-
 def read_type(db: Connection, key: str) -> ApprovalType | None:
     """Return the approval type with that key, or None."""
     row = _BY_KEY.row(db, key=key)
-    return None if row is None else type_of_row(row)
+    return None if row is None else ApprovalType.model_validate(row)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from fastapi import Path
+
 from companyos_approvalflow.approval_types import service
+from companyos_approvalflow.approval_types.model import ApprovalType, ApprovalTypeRow
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
-from companyos_approvalflow.approval_types.schemas import ApprovalType, ApprovalTypeRow, TypeKey
 from companyos_shared.framework import CallDep, InvalidCursorError, OperationRouter, Page, PageQuery, error_responses
 
 router = OperationRouter(tags=["approval types"])
+
+TypeKey = Annotated[str, Path(max_length=64, examples=["vendor_onboarding"], description="Key of the approval type.")]
 
 
 @router.get("/approval-types", operation_id="list_approval_types", responses=error_responses(InvalidCursorError))
@@ -21,4 +27,4 @@ async def list_approval_types(call: CallDep, page: PageQuery) -> Page[ApprovalTy
 )
 async def get_approval_type(type_key: TypeKey, call: CallDep) -> ApprovalType:
     """Get the fields, approver roles and limits of a type."""
-    return service.show_type(call, type_key)
+    return service.require_type(call, type_key)

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from sqlalchemy import select
 
 from companyos_approvalflow import tables
-from companyos_approvalflow.approval_types.model import ApprovalType, type_of_row
+from companyos_approvalflow.approval_types.model import ApprovalType
 from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.delegations import schemas
 from companyos_approvalflow.delegations.model import Delegation, read_delegation
@@ -80,7 +80,7 @@ def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
 
 def _all_types(call: Call) -> list[ApprovalType]:
     rows = call.db.execute(select(tables.approval_types).order_by(tables.approval_types.c.key))
-    return [type_of_row(row._asdict()) for row in rows]
+    return [ApprovalType.model_validate(row) for row in rows]
 
 
 def _deciding_roles(types: list[ApprovalType]) -> set[str]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from companyos_approvalflow.approval_types.model import FieldType
-from companyos_approvalflow.approval_types.schemas import ApprovalType, FieldSpec
+from companyos_approvalflow.approval_types.model import ApprovalType, FieldSpec, FieldType
 from companyos_shared.pages.rendering import field_label, form_argument
 from companyos_shared.pages.values import format_value
 

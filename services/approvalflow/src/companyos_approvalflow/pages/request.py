@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from fastapi.responses import HTMLResponse
 
-from companyos_approvalflow.approval_types.service import require_type, show_type
+from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.decisions.model import Case, DecisionKind, read_case
 from companyos_approvalflow.decisions.rules import has_conflict
 from companyos_approvalflow.delegations.rules import delegation_refusal
@@ -39,7 +39,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
     call = view.call
     request = service.show_request(call, request_id)
     view.shows(request, "fields")
-    approval_type = show_type(call, request.type_key)
+    approval_type = require_type(call, request.type_key)
     moves = MOVES[request.status]
     stored = service.require_request(call, request_id)
     return view.page(
@@ -55,8 +55,7 @@ def show_request(view: PageView, request_id: str) -> HTMLResponse:
         may_inform=request.status is RequestStatus.INFO_REQUESTED,
         may_escalate=RequestStatus.ESCALATED in moves,
         may_withdraw=RequestStatus.WITHDRAWN in moves and request.requester_id == call.person,
-        may_cancel=RequestStatus.CANCELLED in moves
-        and may_cancel(call.company, require_type(call, request.type_key), stored, call.person),
+        may_cancel=RequestStatus.CANCELLED in moves and may_cancel(call.company, approval_type, stored, call.person),
         is_final=not moves,
     )
 

@@ -15,14 +15,14 @@ def show_types(view: PageView, cursor: PageCursor = None) -> HTMLResponse:
     """Show the approval types."""
     call = view.call
     types = service.list_types(call, page_params(cursor))
-    details = [service.show_type(call, row.key) for row in types.items]
+    details = [service.require_type(call, row.key) for row in types.items]
     return view.page("types.html", found=types, details=details, cursor=cursor)
 
 
 @PAGES.page("/types/{type_key}")
 def show_type(view: PageView, type_key: str) -> HTMLResponse:
     """Show an approval type."""
-    shown = service.show_type(view.call, type_key)
+    shown = service.require_type(view.call, type_key)
     return view.page("type.html", type=shown, specs=specs_of(shown))
 
 
@@ -31,14 +31,14 @@ def show_choice(view: PageView, cursor: PageCursor = None) -> HTMLResponse:
     """Show the approval types to choose from."""
     call = view.call
     types = service.list_types(call, page_params(cursor))
-    details = [service.show_type(call, row.key) for row in types.items]
+    details = [service.require_type(call, row.key) for row in types.items]
     return view.page("choice.html", found=types, details=details, cursor=cursor)
 
 
 @PAGES.page("/submit/{type_key}")
 def show_form(view: PageView, type_key: str) -> HTMLResponse:
     """Show the form of a request of that type."""
-    approval_type = service.show_type(view.call, type_key)
+    approval_type = service.require_type(view.call, type_key)
     return view.page(
         "submit.html",
         type=approval_type,
