@@ -101,14 +101,14 @@ def a_delegation(**changed: Any) -> Delegation:
         id="DEL-1",
         from_id=CFO,
         to_id=CONTROLLER,
-        type_keys=(),
+        type_keys=[],
         limit_cents=None,
         starts_at=NOW - timedelta(days=1),
         ends_at=NOW + timedelta(days=6),
         revoked_at=None,
         created_by=CFO,
     )
-    return replace(plain, **changed)
+    return plain.model_copy(update=changed)
 
 
 def a_case(**changed: Any) -> Case:

@@ -80,7 +80,7 @@ def test_a_lack_of_entitlement_is_reported_before_an_absence() -> None:
         ({"ends_at": NOW}, "delegation-ended"),
         ({"starts_at": NOW + timedelta(seconds=1)}, "delegation-not-started"),
         ({"revoked_at": NOW}, "delegation-revoked"),
-        ({"type_keys": ("expense",)}, "delegation-out-of-scope"),
+        ({"type_keys": ["expense"]}, "delegation-out-of-scope"),
         ({"limit_cents": 899_999}, "delegation-limit-too-low"),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_delegation_that_does_not_apply_does_not_entitle_its_delegate(changed:
     [{"starts_at": NOW}, {"ends_at": NOW + timedelta(seconds=1)}, {"limit_cents": 900_000}],
 )
 def test_a_delegation_covers_its_limits(changed: dict[str, Any]) -> None:
-    assert _code(CONTROLLER, delegations=[a_delegation(type_keys=("onboarding",), **changed)]) is None
+    assert _code(CONTROLLER, delegations=[a_delegation(type_keys=["onboarding"], **changed)]) is None
 
 
 def test_a_delegation_by_a_person_without_the_role_has_no_effect() -> None:

@@ -80,7 +80,7 @@ def _case(instance: Instance, ask: Ask) -> Case:
     return Case(
         company=seed.company,
         approval_type=approval_type,
-        delegations=[Delegation(**{**row.model_dump(), "type_keys": tuple(row.type_keys)}) for row in seed.delegations],
+        delegations=[Delegation.model_validate(row) for row in seed.delegations],
         requester_id=request["requester_id"],
         amount_cents=approval_type.amount_cents(request["fields"]),
     )

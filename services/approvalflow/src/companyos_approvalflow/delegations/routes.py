@@ -8,6 +8,7 @@ from fastapi import Query
 
 from companyos_approvalflow.approval_types.rules import ApprovalTypeNotFoundError
 from companyos_approvalflow.delegations import service
+from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.delegations.rules import (
     DelegationEndedError,
     DelegationNotFoundError,
@@ -18,7 +19,7 @@ from companyos_approvalflow.delegations.rules import (
     NothingToDelegateError,
     UnknownDelegateError,
 )
-from companyos_approvalflow.delegations.schemas import Delegation, DelegationId, NewDelegation
+from companyos_approvalflow.delegations.schemas import DelegationId, NewDelegation
 from companyos_shared.framework import (
     CallDep,
     IdempotencyKey,

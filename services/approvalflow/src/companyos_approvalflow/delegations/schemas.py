@@ -1,4 +1,4 @@
-"""Schemas of delegations."""
+"""Request schema of delegations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import Path
 from pydantic import AfterValidator, AwareDatetime, Field
 from pydantic_core import PydanticCustomError
 
-from companyos_shared.framework import IsoTimeText, RequestModel, ResponseModel, example
+from companyos_shared.framework import IsoTimeText, RequestModel, example
 
 MAX_TYPES = 20
 LARGEST_CENTS = 2**53
@@ -45,29 +45,3 @@ class NewDelegation(RequestModel):
     limit_cents: int | None = Field(
         None, ge=0, le=LARGEST_CENTS, strict=True, description="Maximum amount covered, inclusive; null: no limit."
     )
-
-
-class Delegation(ResponseModel):
-    """A delegation of authority."""
-
-    model_config = example(
-        id="DEL-7",
-        from_id="E-101",
-        to_id="E-104",
-        type_keys=["vendor_onboarding"],
-        limit_cents=500000,
-        starts_at="2026-03-02T09:00:00Z",
-        ends_at="2026-03-13T17:00:00Z",
-        revoked_at=None,
-        created_by="E-101",
-    )
-
-    id: str
-    from_id: str = Field(description="Person whose authority is delegated.")
-    to_id: str = Field(description="Delegate.")
-    type_keys: list[str] = Field(description="Covered approval types; empty: all types.")
-    limit_cents: int | None = Field(description="Maximum amount covered, inclusive; null: no limit.")
-    starts_at: datetime = Field(description="Start, inclusive.")
-    ends_at: datetime = Field(description="End, exclusive.")
-    revoked_at: datetime | None = Field(description="A revoked delegation covers nothing from this time on.")
-    created_by: str

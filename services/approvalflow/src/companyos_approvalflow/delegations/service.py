@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-
 from sqlalchemy import select
 
 from companyos_approvalflow import tables
 from companyos_approvalflow.approval_types.model import ApprovalType
 from companyos_approvalflow.approval_types.service import require_type
-from companyos_approvalflow.delegations import schemas
 from companyos_approvalflow.delegations.model import Delegation, read_delegation
 from companyos_approvalflow.delegations.rules import (
     DelegationNotFoundError,
@@ -17,14 +14,13 @@ from companyos_approvalflow.delegations.rules import (
     check_may_revoke,
     check_period,
 )
+from companyos_approvalflow.delegations.schemas import NewDelegation
 from companyos_shared.framework import Call, Page, PageParams, paginate
 
 ID_PREFIX = "DEL-"
 
 
-def list_delegations(
-    call: Call, page: PageParams, *, from_id: str | None, to_id: str | None
-) -> Page[schemas.Delegation]:
+def list_delegations(call: Call, page: PageParams, *, from_id: str | None, to_id: str | None) -> Page[Delegation]:
     """Return delegations by start time, including past and revoked ones."""
     columns = tables.delegations.c
     statement = select(tables.delegations)
@@ -33,10 +29,10 @@ def list_delegations(
     if to_id is not None:
         statement = statement.where(columns.to_id == to_id)
     order = [columns.starts_at, columns.id]
-    return paginate(call, statement, page, order_by=order, build=schemas.Delegation.model_validate)
+    return paginate(call, statement, page, order_by=order, build=Delegation.model_validate)
 
 
-def create_delegation(call: Call, body: schemas.NewDelegation) -> schemas.Delegation:
+def create_delegation(call: Call, body: NewDelegation) -> Delegation:
     """Delegate the caller's authority to a colleague for a period."""
     types = [require_type(call, key) for key in body.type_keys] or _all_types(call)
     check_may_delegate(
@@ -53,18 +49,18 @@ def create_delegation(call: Call, body: schemas.NewDelegation) -> schemas.Delega
         id=f"{ID_PREFIX}{call.next_number(ID_PREFIX)}",
         from_id=body.from_id,
         to_id=body.to_id,
-        type_keys=tuple(dict.fromkeys(body.type_keys)),
+        type_keys=list(dict.fromkeys(body.type_keys)),
         limit_cents=body.limit_cents,
         starts_at=starts_at,
         ends_at=body.ends_at,
         revoked_at=None,
         created_by=call.person,
     )
-    call.db.execute(tables.delegations.insert(), asdict(created))
-    return schemas.Delegation.model_validate(created)
+    call.db.execute(tables.delegations.insert(), created.model_dump())
+    return created
 
 
-def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
+def revoke_delegation(call: Call, delegation_id: str) -> Delegation:
     """Revoke a delegation.
 
     Raises DelegationNotFoundError (404), DelegationRevokedError or DelegationEndedError (409).
@@ -75,7 +71,7 @@ def revoke_delegation(call: Call, delegation_id: str) -> schemas.Delegation:
     check_may_revoke(delegation, call.now)
     columns = tables.delegations.c
     call.db.execute(tables.delegations.update().where(columns.id == delegation.id).values(revoked_at=call.now))
-    return schemas.Delegation.model_validate(replace(delegation, revoked_at=call.now))
+    return delegation.model_copy(update={"revoked_at": call.now})
 
 
 def _all_types(call: Call) -> list[ApprovalType]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from fastapi.responses import HTMLResponse
 
 from companyos_approvalflow.delegations import service
-from companyos_approvalflow.delegations.schemas import Delegation
+from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.pages.app import PAGES, colleagues, titles_of_types
 from companyos_shared.framework import PageCursor, PageText, PageView, page_params
 

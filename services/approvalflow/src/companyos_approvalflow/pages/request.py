@@ -12,8 +12,8 @@ from fastapi.responses import HTMLResponse
 from companyos_approvalflow.approval_types.service import require_type
 from companyos_approvalflow.decisions.model import Case, DecisionKind, read_case
 from companyos_approvalflow.decisions.rules import has_conflict
+from companyos_approvalflow.delegations.model import Delegation
 from companyos_approvalflow.delegations.rules import delegation_refusal
-from companyos_approvalflow.delegations.schemas import Delegation
 from companyos_approvalflow.delegations.service import list_delegations
 from companyos_approvalflow.pages.app import PAGES, colleagues
 from companyos_approvalflow.pages.fields import fields_of
@@ -184,14 +184,13 @@ def next_decision_of(call: Call, request: Request) -> NextDecision | None:
     delegations = [
         one
         for one in list_delegations(call, ALL_ROWS, from_id=None, to_id=None).items
-        if one.from_id in givers and _is_covered(call, case, one.id)
+        if one.from_id in givers and _is_covered(call, case, one)
     ]
     own = [_approver(call, case, request, person_id, None) for person_id in holders]
     return NextDecision(case.role, (*own, *(_approver(call, case, request, one.to_id, one) for one in delegations)))
 
 
-def _is_covered(call: Call, case: Case, delegation_id: str) -> bool:
-    delegation = next(one for one in case.delegations if one.id == delegation_id)
+def _is_covered(call: Call, case: Case, delegation: Delegation) -> bool:
     key, amount = case.approval_type.key, case.amount_cents
     return delegation_refusal(delegation, key, amount_cents=amount, now=call.now) is None
 
