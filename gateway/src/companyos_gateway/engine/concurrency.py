@@ -28,23 +28,23 @@ def start_task(tasks: set[asyncio.Task[T]], work: Coroutine[Any, Any, T]) -> asy
 
 
 class ConcurrencyLimiter:
-    """Limits the concurrent steps of one service to MAX_CONCURRENT_STEPS."""
+    """Limits the concurrent steps of one service to MAX_CONCURRENT_STEPS; `async with` holds a slot.
+
+    Raises ServicesUnavailableError (503) if none becomes free within QUEUE_TIMEOUT_S.
+    """
 
     def __init__(self, service: str) -> None:
         self._service = service
         self._semaphore = asyncio.Semaphore(MAX_CONCURRENT_STEPS)
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold a slot; raises ServicesUnavailableError (503) if none becomes free within QUEUE_TIMEOUT_S."""
+    async def __aenter__(self) -> None:
         if self._semaphore.locked():
             await self._wait_for_slot()
         else:
             await self._semaphore.acquire()
-        try:
-            yield
-        finally:
-            self._semaphore.release()
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._semaphore.release()
 
     async def _wait_for_slot(self) -> None:
         try:

@@ -78,7 +78,7 @@ class ServiceClients:
 
     def step_slot(self, service: str | None) -> AbstractAsyncContextManager[None]:
         """Return a slot of a service, to be held during a step; without a service it has no effect."""
-        return nullcontext() if service is None else self._limiters[service].slot()
+        return nullcontext() if service is None else self._limiters[service]
 
     async def aclose(self) -> None:
         """Release the leases and close all connections."""
