@@ -55,11 +55,13 @@ def test_a_data_folder_is_locked_by_one_gateway_and_released_at_its_end(tmp_path
         assert folders.data == tmp_path
 
 
+@pytest.mark.integration
 def test_an_unusable_data_folder_is_named() -> None:
     code, line = _refused_start(COMPANYOS_DATA_DIR="/proc/nowhere")
     assert (code, line) == (2, "error: COMPANYOS_DATA_DIR /proc/nowhere cannot be used: No such file or directory")
 
 
+@pytest.mark.integration
 def test_a_used_data_folder_is_named_with_the_process_that_uses_it(tmp_path: Path) -> None:
     with open_folders(tmp_path):
         code, line = _refused_start(COMPANYOS_DATA_DIR=str(tmp_path))
