@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import comb
-from statistics import fmean, geometric_mean
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +16,7 @@ from companyos.runner.statistics import (
     half_width,
     has_policy_error,
     pass_ks,
+    steps_ratio,
     success_interval,
     summarise,
     task_of,
@@ -114,8 +114,7 @@ class Comparison(_Part):
     high: float
     p_value: float = Field(description="Two-sided sign test over the tasks with a difference.")
     steps_ratio: float | None = Field(
-        description="Steps of the second relative to the first: geometric mean over the tasks that both solved, in "
-        "their solved trials; null if there are none."
+        description="Steps of the second relative to the first, on the tasks that both solved; null if there are none."
     )
 
 
@@ -282,17 +281,11 @@ def _compare(
     tasks, others = (
         {task_of(trials[0]): trials for trials in grouped(played, task_of)} for played in (reference, records)
     )
+    shared = [task for task in tasks if task in others and len(_revisions([*tasks[task], *others[task]])) < 2]
     by_scenario: dict[str, list[float]] = {}
-    ratios: list[float] = []
-    for task, trials in tasks.items():
-        if task in others and len(_revisions([*trials, *others[task]])) < 2:
-            difference = _success_share(others[task]) - _success_share(trials)
-            by_scenario.setdefault(trials[0].scenario, []).append(difference)
-            steps, other_steps = (
-                [one.steps for one in both if one.success and one.steps] for both in (trials, others[task])
-            )
-            if steps and other_steps:
-                ratios.append(fmean(other_steps) / fmean(steps))
+    for task in shared:
+        difference = _success_share(others[task]) - _success_share(tasks[task])
+        by_scenario.setdefault(tasks[task][0].scenario, []).append(difference)
     differences = [one for group in by_scenario.values() for one in group]
     count = len(differences)
     if not count:
@@ -310,7 +303,9 @@ def _compare(
         low=max(-1.0, mean - half),
         high=min(1.0, mean + half),
         p_value=sign_test(worse, better),
-        steps_ratio=geometric_mean(ratios) if ratios else None,
+        steps_ratio=steps_ratio(
+            [one for task in shared for one in others[task]], [one for task in shared for one in tasks[task]]
+        ),
     )
 
 
