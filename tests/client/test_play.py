@@ -153,6 +153,8 @@ class Terminal:
                 command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
             )
         os.close(theirs)
+        self._poll = select.poll()  # `select.select` accepts no descriptors above 1023
+        self._poll.register(self._ours, select.POLLIN)
         self.reported = ""
         self._read = 0
 
@@ -162,7 +164,7 @@ class Terminal:
     def wait_for(self, expected: str) -> None:
         """Read until the expected text appears after the text that was already matched."""
         while (found := self.reported.find(expected, self._read)) < 0:
-            assert select.select([self._ours], [], [], WAIT_S)[0], self.reported
+            assert self._poll.poll(1000 * WAIT_S), self.reported
             self.reported += os.read(self._ours, 65536).decode()
         self._read = found + len(expected)
 
@@ -170,7 +172,7 @@ class Terminal:
         """Press Ctrl-C, and again if there is no reaction: readline loses one between its prompt and its wait."""
         for _ in range(WAIT_S // AGAIN_S):
             self.process.send_signal(signal.SIGINT)
-            while select.select([self._ours], [], [], AGAIN_S)[0]:
+            while self._poll.poll(1000 * AGAIN_S):
                 self.reported += os.read(self._ours, 65536).decode()
                 if _has_words(self.reported[self._read :]):
                     return
