@@ -26,6 +26,12 @@ def test_steps_are_compared_on_tasks_that_both_policies_solved() -> None:
     assert steps_ratio([a_record(steps=99)], oracle) is None
 
 
+def test_steps_are_compared_with_the_mean_of_the_reference_in_any_order_of_its_trials() -> None:
+    trials = [a_record(success=True, steps=steps) for steps in (10, 30)]
+    for reference in (trials, trials[::-1]):
+        assert steps_ratio([a_record(success=True, steps=40)], reference) == 2
+
+
 def test_the_tickets_with_a_feature_of_shifts_are_summed_by_policy() -> None:
     def shift(**features: tuple[int, int]) -> EpisodeRecord:
         counts = {name: FeatureCount(tickets=tickets, solved=solved) for name, (tickets, solved) in features.items()}

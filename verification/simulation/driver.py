@@ -92,6 +92,9 @@ class Driver:
         self.is_damaged = False
         """True if files are damaged; an episode may then be in quarantine, or be refused as corrupt."""
 
+        self.must_succeed = False
+        """True while no operation may be refused, because no fault is active and no file that it uses is damaged."""
+
         self.has_lost_power = False
         """True after a power loss; an episode may then be missing, or in an earlier state."""
 
@@ -244,6 +247,8 @@ class Driver:
         if error is None:
             return False
         self.note(f"{label}: {what}: {type(error).__name__}: {error}")
+        if self.must_succeed:
+            raise ViolationError(f"stuck: {label}: {what}: {type(error).__name__}: {error}")
         if isinstance(error, _UNAVAILABLE) or (self.is_damaged and isinstance(error, errors.GatewayError)):
             return True
         if isinstance(error, errors.StorageFullError) and self.machine.disk.is_full:
@@ -285,9 +290,11 @@ class Driver:
             raise ViolationError(f"resurrected: {sorted(more)} are live")
         if not self.is_damaged:
             self._check_folders()
+        self.must_succeed = not self.is_damaged
         for name in self.model.snapshots:
             self.fork_snapshot(f"fork of {name}", name)
             self.resolve_state(f"fork of {name}")
+        self.must_succeed = False
 
     def fork_snapshot(self, label: str, name: str) -> None:
         """Fork an episode from a snapshot, replacing the episode with the label."""

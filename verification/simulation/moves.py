@@ -24,7 +24,7 @@ LABELS = ("a", "b", "c")
 SEEDS = (1, 2)
 PROBE, FORK = "probe", "fork of the probe"
 MAX_REPLAYED = 64
-"""Only the first requests of a history are replayed."""
+"""The fault `replay` chooses among so many first requests of a history."""
 
 MOVES = {
     "step": 6,
@@ -157,7 +157,7 @@ class Moves(Driver):
         Calls of the epoch before the restore must have no effect, and steps of the fork none on the episode.
         """
         self.note("-- probe")
-        was_damaged, self.is_damaged = self.is_damaged, False
+        was_damaged, self.is_damaged, self.must_succeed = self.is_damaged, False, True
         self.reset(PROBE)
         if PROBE not in self.model.live():
             raise ViolationError("stuck: no fault is active, and no episode can be started")
@@ -178,7 +178,7 @@ class Moves(Driver):
         self.fork_snapshot(FORK, name)
         self._write(FORK)
         self.resolve_state(PROBE)
-        self.is_damaged = was_damaged
+        self.is_damaged, self.must_succeed = was_damaged, False
 
     # Faults.
 

@@ -12,6 +12,8 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from companyos_gateway.engine.errors import ServicesUnavailableError
+from companyos_gateway.engine.snapshots import Snapshots
 from verification.defects import SIMULATION_DEFECTS
 from verification.simulation.history import play
 from verification.simulation.network import Listener, Network
@@ -58,6 +60,15 @@ def test_a_seed_is_reproducible_in_a_new_process() -> None:
 def test_a_planted_defect_is_detected(defect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     SIMULATION_DEFECTS[defect](monkeypatch)
     assert any(play(seed).violation for seed in DEFECT_SEEDS)
+
+
+@pytest.mark.parametrize("operation", ["restore", "fork"])
+def test_a_refusal_without_any_fault_is_a_violation(operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_arguments: object) -> None:
+        raise ServicesUnavailableError
+
+    monkeypatch.setattr(Snapshots, operation, refuse)
+    assert play(0).violation.startswith("stuck")
 
 
 def test_a_request_in_flight_fails_when_its_service_is_killed() -> None:

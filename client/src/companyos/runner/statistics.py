@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, sqrt
+from statistics import fmean
 
 from companyos.contract import EpisodeRecord, Outcome
 
@@ -238,11 +239,14 @@ def usage_totals(records: Sequence[EpisodeRecord]) -> list[UsageTotals]:
 def steps_ratio(records: Iterable[EpisodeRecord], reference: Iterable[EpisodeRecord]) -> float | None:
     """Return the steps of successful episodes relative to those of the reference on the same seeds and chaos levels.
 
-    Only episodes in which both succeeded count; None if there is no such pair.
+    Only episodes in which both succeeded count, with the mean of the reference's trials; None if there is no such pair.
     """
-    by_task = {(one.scenario, one.seed, one.chaos): one.steps for one in reference if one.success}
+    by_task: dict[Hashable, list[int]] = {}
+    for one in reference:
+        if one.success:
+            by_task.setdefault((one.scenario, one.seed, one.chaos), []).append(one.steps)
     pairs = [
-        (one.steps, by_task[task])
+        (one.steps, fmean(by_task[task]))
         for one in records
         if one.success and (task := (one.scenario, one.seed, one.chaos)) in by_task
     ]
