@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from openenv.core.env_server.types import ServerMode
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
@@ -165,7 +166,18 @@ class Settings(BaseSettings):
         found: dict[str, str] = {}
         for entry in filter(None, (part.strip() for part in self.services.split(","))):
             name, separator, address = entry.partition("=")
-            if not separator or not name.strip() or not address.startswith(("http://", "https://", "unix:")):
+            if not separator or not name.strip() or not _is_address(address.strip()):
                 raise ValueError(f"COMPANYOS_SERVICES must be a list of name=address; got {entry!r}")
             found[name.strip()] = address.strip().rstrip("/")
         return found
+
+
+def _is_address(address: str) -> bool:
+    """Return whether an address is `unix:path` or a URL with a host and a valid port."""
+    if address.startswith("unix:"):
+        return True
+    try:
+        url = urlsplit(address)
+        return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
