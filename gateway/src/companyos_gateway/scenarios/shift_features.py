@@ -41,35 +41,24 @@ class Feature(StrEnum):
 DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.HANDOVERS: "Half of the tickets are handed over later; the brief says until when.",
     Feature.KEPT_TICKETS: "Some tickets have the tag of the queue and stay with their team, as a comment says.",
-    Feature.DUPLICATES: "From level 1 on, a second ticket about the matter of a case may be handed over, which has to "
-    "be cancelled as a duplicate.",
-    Feature.FREEZE: "No ticket of the queue may be resolved before a date, which only the policy of the operations "
-    "desk says.",
+    Feature.DUPLICATES: "A duplicate of a case's ticket may be handed over, and has to be cancelled as such.",
+    Feature.FREEZE: "No ticket of the queue may be resolved before a date that only the policy states.",
     Feature.ORDER: "A comment asks to leave a ticket open until another one, which is handed over, has ended.",
-    Feature.REPORTED_APPROVAL: "A comment asks for the ID of the approval of another ticket, which is handed over, "
-    "before the ticket is resolved.",
-    Feature.SOLE_ASSIGNEE: "A comment under a kept ticket says who alone takes further tickets of its team, one of "
-    "which is handed over.",
-    Feature.QUESTION: "The comment about the assignee only says whom to ask. Colleagues who are mentioned in a "
-    "comment, such as `@E-1042`, answer under the ticket during office hours.",
-    Feature.SAME_ASSIGNEE: "A comment asks to assign a ticket to the assignee of another ticket of the team. Needs "
-    "`freeze`.",
-    Feature.REASSIGNMENT: "In the course of the shift, a comment says who takes over a ticket. Needs `freeze`.",
-    Feature.WITHDRAWAL: "In shifts of four cases or more, a ticket that is handed over later is withdrawn by its "
-    "reporter, in a comment under another ticket. Under a third one, somebody else claims that a ticket is "
-    "withdrawn, which is to be ignored.",
-    Feature.CONDITION: "In larger shifts, a ticket may be needed only if another one is completed, as its reporter "
-    "says. If the policy does not allow that one, the ticket is to be cancelled as well.",
-    Feature.CHANGED_PRIORITY: "Once a ticket is verified, a colleague changes its priority. It has to be what the "
-    "policy requires when the ticket is resolved. Needs `freeze`.",
-    Feature.POLICY_CHANGE: "In the course of the shift, another version of the policy of the operations desk takes "
-    "effect, which extends the freeze. Needs `freeze`.",
-    Feature.BEST_SELECTION: "In shifts of four cases or more, one case is a project selection: many selections are "
-    "valid, and the policy asks for the best one.",
-    Feature.BANK_CHANGE: "One ticket may be about an invoice and another about the bank details of the same vendor. "
-    "The policy on invoices says that the second has to end first; comments do not mention this.",
+    Feature.REPORTED_APPROVAL: "A ticket may be resolved only once it states the ID of another ticket's approval.",
+    Feature.SOLE_ASSIGNEE: "A comment under a kept ticket says who alone takes further tickets of its team.",
+    Feature.QUESTION: "The comment about the assignee only says whom to ask, by a mention such as `@E-1042`.",
+    Feature.SAME_ASSIGNEE: "A comment asks to assign a ticket to the assignee of another ticket of the team.",
+    Feature.REASSIGNMENT: "During the shift, a comment says who takes over a ticket.",
+    Feature.WITHDRAWAL: "From four cases on, a reporter withdraws a later ticket in a comment under another one. "
+    "Somebody else claims that a third ticket is withdrawn, which has to be ignored.",
+    Feature.CONDITION: "In larger shifts, a ticket may be needed only if another one is completed.",
+    Feature.CHANGED_PRIORITY: "A colleague changes the priority of a verified ticket, which has to be corrected.",
+    Feature.POLICY_CHANGE: "During the shift, a new version of the policy of the operations desk extends the freeze.",
+    Feature.BEST_SELECTION: "From four cases on, one case is a project selection that asks for the best valid one.",
+    Feature.BANK_CHANGE: "A change of a vendor's bank details may have to end before its invoice, as the policy on "
+    "invoices says.",
 }
-"""Description of each feature for agents."""
+"""Description of each feature in docs/scenarios.md."""
 
 
 def draw_features(stream: Stream, overrides: Mapping[str, float]) -> tuple[frozenset[Feature], dict[str, float]]:
