@@ -1,6 +1,13 @@
 """The viewer's documents: a run with its episodes, and one episode with every step.
 
-They are JSON, versioned by `format`. docs/ui.md documents how a page loads them and follows a live episode.
+They are JSON, versioned by `format`. A page of `server_page(title, static=, source=)` loads them: `source` is
+`{"run": URL}` or `{"episode": URL, "events": URL}`. For a running episode (`outcome` is null), the page opens an
+`EventSource` at `events` with `after=N`. Its events:
+
+- `step`: a `Step`, added or replaced by number; the event `id` is the number.
+- `episode`: changed fields of the `EpisodeDocument`.
+- `end`: the same with the outcome; closes the stream.
+- `again`: empty; reload the page, for example after a restore.
 
 """
 
