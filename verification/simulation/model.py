@@ -1,4 +1,10 @@
-"""The expected state of every episode, and its possible states after operations without a response."""
+"""The expected state of every episode, and its possible states after operations without a response.
+
+After file damage, an episode may also be in quarantine or refused as corrupt; after power loss, in an earlier state or
+gone. It is never inconsistent between services. Calls of an earlier epoch have no effect, forks do not affect each
+other, and a superseded gateway writes nothing. Without damage, snapshots can be forked and no file of an ended episode
+is left.
+"""
 
 from __future__ import annotations
 
