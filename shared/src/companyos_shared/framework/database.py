@@ -17,6 +17,7 @@ from typing import TypeVar
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
+from pydantic_core import from_json
 from sqlalchemy import Connection, MetaData, create_engine
 from sqlalchemy.pool import NullPool
 
@@ -64,7 +65,7 @@ class Database:
         self.schema = schema_version(metadata)
         self._opening = threading.local()
         """`uri` is the URI that the current thread opens."""
-        self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool)
+        self._engine = create_engine("sqlite://", creator=self._open, poolclass=NullPool, json_deserializer=from_json)
 
     def connect(self, path: Path) -> Connection:
         """Open an existing file without creating a missing one. The caller closes the connection."""

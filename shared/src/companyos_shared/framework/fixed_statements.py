@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from pydantic_core import from_json, to_jsonable_python
 from sqlalchemy import Connection, Select, Table
 from sqlalchemy.dialects import sqlite
 
@@ -16,7 +16,7 @@ from companyos_shared.framework.storage import sqlite_connection
 
 _Conversion = Callable[[Any], Any] | None
 _Column = tuple[str, _Conversion]
-_DIALECT = sqlite.dialect(paramstyle="named")
+_DIALECT = sqlite.dialect(paramstyle="named", json_deserializer=from_json)
 _POSITIONAL = sqlite.dialect(paramstyle="qmark", json_serializer=json.JSONEncoder(default=to_jsonable_python).encode)
 
 
