@@ -11,7 +11,12 @@ from typing import cast
 import pytest
 
 from companyos_gateway.engine import service_connections
-from companyos_gateway.engine.service_connections import MAX_CONNECTIONS, TRANSPORT_ERRORS, ServiceConnections
+from companyos_gateway.engine.service_connections import (
+    MAX_CONNECTIONS,
+    TRANSPORT_ERRORS,
+    ServiceConnections,
+    _Connection,
+)
 from verification.ports import free_port
 
 OK = b"HTTP/1.1 200 OK\r\nX-Kind: Note\r\nContent-Length: 2\r\n\r\n{}"
@@ -176,6 +181,24 @@ async def test_a_cancelled_request_does_not_leave_its_response_to_the_next_one(
     await server.wait_for_end()
     assert (await connections.exchange("GET", "/notes", {}, b"")).content == b"{}"
     assert len(server.serving) == 2
+
+
+async def test_a_connection_is_reused_if_its_request_is_cancelled_after_the_response(
+    server: ScriptedServer, connections: ServiceConnections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = asyncio.create_task(connections.exchange("GET", "/notes", {}, b""))
+    complete = _Connection.on_message_complete
+
+    def complete_and_cancel(connection: _Connection) -> None:
+        complete(connection)
+        request.cancel()
+
+    monkeypatch.setattr(_Connection, "on_message_complete", complete_and_cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    monkeypatch.undo()
+    assert (await connections.exchange("GET", "/notes", {}, b"")).content == b"{}"
+    assert len(server.serving) == 1
 
 
 async def test_an_idle_connection_is_replaced_when_it_was_closed_or_is_too_old(

@@ -61,10 +61,13 @@ class ServiceConnections:
         request = _encode_request(method, self._prefix + target, {"Host": self._host, **headers}, body)
         async with self._slots:
             connection = self._take_idle() or await self._connect()
-            response = await connection.exchange(request)
-            if connection.is_reusable:
-                self._idle.append(connection)
-            return response
+            try:
+                return await connection.exchange(request)
+            finally:
+                if connection.is_reusable:
+                    self._idle.append(connection)
+                else:
+                    connection.close()
 
     async def aclose(self) -> None:
         """Close the idle connections."""
@@ -123,8 +126,6 @@ class _Connection(asyncio.Protocol):
         finally:
             self._response = None
             self.used_at = loop.time()
-            if not self.is_reusable:
-                self.close()
 
     def close(self) -> None:
         """Close the connection at once."""
