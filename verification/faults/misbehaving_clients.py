@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from typing import Any, Self
 
 import aiohttp
 import orjson
 
 from verification.faults.gateway_client import DEADLINE_S, GatewayClient
+from verification.faults.proxy import reset_connection
 from verification.faults.server_process import HOST
-
-_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class WebSocketRequestError(Exception):
@@ -45,9 +42,7 @@ class RawClient:
 
     def die(self) -> None:
         """Reset the connection, as a killed process does."""
-        connection = self._writer.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        self._writer.transport.abort()
+        reset_connection(self._writer.transport)
 
 
 class WebSocketClient:
@@ -95,7 +90,4 @@ class WebSocketClient:
 
     def die(self) -> None:
         """Reset the connection, as a killed process does."""
-        transport = self._socket._writer.transport
-        connection = transport.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        transport.abort()
+        reset_connection(self._socket._writer.transport)

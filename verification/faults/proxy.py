@@ -87,9 +87,14 @@ class Exchange:
 
     def reset(self) -> None:
         """Break the connection with a reset."""
-        connection = self._client.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        self._client.transport.abort()
+        reset_connection(self._client.transport)
+
+
+def reset_connection(transport: asyncio.WriteTransport) -> None:
+    """Reset a connection, as a killed process does."""
+    connection = transport.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+    transport.abort()
 
 
 Fault = Callable[[Exchange], Awaitable[None]]

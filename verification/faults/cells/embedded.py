@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from verification.faults.cells.kills import IN_TIME_S, restart_victims
-from verification.faults.cells.signals import terminate_and_restart
+from verification.faults.cells.kills import IN_TIME_S, kill_during
+from verification.faults.cells.signals import terminate
 from verification.faults.cells.workload import run_during
 from verification.faults.deployment import GATEWAY, SERVICES
 from verification.faults.deployment_kinds import EmbeddedDeployment, WorkersDeployment
@@ -40,26 +40,6 @@ async def kill_child(trial: Trial, *, work: str, children: Sequence[str] = SERVI
     await run_during(trial, work, strike)
 
 
-async def kill_parent(trial: Trial, *, work: str) -> None:
-    """Kill the gateway or the router; its children must end with it, and a new one starts others on the same files."""
-
-    async def strike() -> None:
-        await trial.wait_for_random_moment()
-        await restart_victims(trial, [GATEWAY])
-
-    await run_during(trial, work, strike)
-
-
-async def terminate(trial: Trial) -> None:
-    """Send SIGTERM under load and restart."""
-
-    async def strike() -> None:
-        await trial.wait_for_random_moment()
-        await terminate_and_restart(trial, GATEWAY)
-
-    await run_during(trial, "step", strike, players=8)
-
-
 CELLS = [
     *(
         Cell(
@@ -72,12 +52,12 @@ CELLS = [
     *(
         Cell(
             f"embedded: kill -9 of the gateway in mid {work}",
-            partial(kill_parent, work=work),
+            partial(kill_during, victims=(GATEWAY,), work=work),
             deployment=EmbeddedDeployment,
         )
         for work in ("step", "restore")
     ),
-    Cell("embedded: SIGTERM under load", terminate, deployment=EmbeddedDeployment),
+    Cell("embedded: SIGTERM under load", partial(terminate, victim=GATEWAY), deployment=EmbeddedDeployment),
     *(
         Cell(
             f"workers: kill -9 of a worker in mid {work}",
@@ -88,8 +68,8 @@ CELLS = [
     ),
     Cell(
         "workers: kill -9 of the router in mid step",
-        partial(kill_parent, work="step"),
+        partial(kill_during, victims=(GATEWAY,), work="step"),
         deployment=WorkersDeployment,
     ),
-    Cell("workers: SIGTERM under load", terminate, deployment=WorkersDeployment),
+    Cell("workers: SIGTERM under load", partial(terminate, victim=GATEWAY), deployment=WorkersDeployment),
 ]

@@ -24,24 +24,17 @@ TOGETHER = (
 )
 
 
-async def kill_during(trial: Trial, *, victims: tuple[str, ...], work: str) -> None:
-    """Kill the victims at a random moment and restart them."""
+async def kill_during(trial: Trial, *, victims: tuple[str, ...], work: str, retry: bool = True) -> None:
+    """Kill the victims at a random moment and restart them.
+
+    Children of a killed gateway or router must end with it, and a new one starts others on the same files.
+    """
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
         await restart_victims(trial, victims)
 
-    await run_during(trial, work, strike)
-
-
-async def kill_and_leave(trial: Trial) -> None:
-    """Kill the gateway and do not retry the pending step; it must be applied completely or not at all."""
-
-    async def strike() -> None:
-        await trial.wait_for_random_moment()
-        await restart_victims(trial, [GATEWAY])
-
-    await run_during(trial, "step", strike, retry=False)
+    await run_during(trial, work, strike, retry=retry)
 
 
 async def kill_while_starting(trial: Trial, *, again: str) -> None:
@@ -74,7 +67,11 @@ CELLS = [
         for work, full in {"step": 20, "reset": 12, "snapshot": 12, "restore": 12, "fork": 6}.items()
         for victim in PROCESSES
     ),
-    Cell("kill -9 gateway in mid step, no retry", kill_and_leave, full=20),
+    Cell(
+        "kill -9 gateway in mid step, no retry",
+        partial(kill_during, victims=(GATEWAY,), work="step", retry=False),
+        full=20,
+    ),
     Cell("kill -9 gateway, and again while it starts", partial(kill_while_starting, again=GATEWAY), full=8),
     *(
         Cell(f"kill -9 gateway, and {name} while it starts", partial(kill_while_starting, again=name), full=5)

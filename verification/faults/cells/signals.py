@@ -76,27 +76,22 @@ async def check_other_services(trial: Trial) -> None:
 
 async def terminate(trial: Trial, *, victim: str) -> None:
     """Send SIGTERM under the load of eight clients; the process must exit within ten seconds and lose nothing."""
+    process = trial.deployment.processes[victim]
+    clock = asyncio.get_running_loop().time
 
     async def strike() -> None:
         await trial.wait_for_random_moment()
-        await terminate_and_restart(trial, victim)
+        began = clock()
+        process.signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(process.wait_until_exited(), DRAIN_S)
+        except TimeoutError:
+            trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s after SIGTERM")
+            await process.kill()
+        await trial.deployment.start_processes([victim])
+        trial.exceeds_deadline |= clock() - began > IN_TIME_S
 
     await run_during(trial, "step", strike, players=CLIENTS)
-
-
-async def terminate_and_restart(trial: Trial, victim: str) -> None:
-    """Send SIGTERM, wait up to ten seconds, and restart."""
-    process = trial.deployment.processes[victim]
-    clock = asyncio.get_running_loop().time
-    began = clock()
-    process.signal(signal.SIGTERM)
-    try:
-        await asyncio.wait_for(process.wait_until_exited(), DRAIN_S)
-    except TimeoutError:
-        trial.findings.unclear.append(f"{victim} still runs {DRAIN_S:.0f} s after SIGTERM")
-        await process.kill()
-    await trial.deployment.start_processes([victim])
-    trial.exceeds_deadline |= clock() - began > IN_TIME_S
 
 
 async def start_on_old_files(trial: Trial, *, gracefully: bool) -> None:
