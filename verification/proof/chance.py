@@ -32,9 +32,8 @@ def is_priority_judged(kept: RecordedEpisode, key: str) -> bool:
 
 def _failed_checks(kept: RecordedEpisode, key: str, priority: str) -> frozenset[str]:
     final_state = FinalState(kept)
-    for change in final_state.changes[TICKETDESK]:
-        if (change["table"], change["key"]) == ("tickets", key):
-            change["after"]["priority"] = priority
+    for change in final_state.changes_of(TICKETDESK, "tickets", key):
+        change["after"]["priority"] = priority
     return frozenset(one.id for one in final_state.judge().checks if not one.passed)
 
 

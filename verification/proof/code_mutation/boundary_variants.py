@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 
 from companyos_shared.wire.control import Change, Row
 from verification.proof.final_states.final_state import FinalState
-from verification.proof.final_states.mutations import APPROVALFLOW, DATAHUB, TICKETDESK, Mutation, OracleRun
+from verification.proof.final_states.mutations import (
+    APPROVALFLOW,
+    DATAHUB,
+    TICKETDESK,
+    Mutation,
+    OracleRun,
+    all_of,
+    decide_request,
+    iso_time,
+    rewrite_row,
+)
 
 _SECOND = timedelta(seconds=1)
 _OFFSETS = (-_SECOND, timedelta(0), _SECOND)
@@ -37,21 +47,13 @@ def due_date_with_fresh_metrics(oracle_run: OracleRun) -> Iterator[Mutation]:
     closes = _office_closes_at(oracle_run)
     metrics = sorted(_used_metrics(oracle_run) & oracle_run.evidence.table(DATAHUB, "metrics").keys())
     for offset in _OFFSETS:
-        yield _measured_and_declared_at(metrics, closes + offset)
+        moment = closes + offset
+        yield all_of(*(_metric_of(metric_id, moment) for metric_id in metrics), _declared_at(moment))
 
 
 def _office_closes_at(oracle_run: OracleRun) -> datetime:
     day = datetime.fromisoformat(oracle_run.ticket["due_at"]).date()
     return datetime.combine(day, oracle_run.company.office_closes, tzinfo=UTC)
-
-
-def _measured_and_declared_at(metrics: Sequence[str], moment: datetime) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        for metric_id in metrics:
-            _metric_of(metric_id, moment)(final_state)
-        final_state.declared_at = _isoformat(moment)
-
-    return mutate
 
 
 def _metric_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -93,10 +95,9 @@ def evidence_age_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
 def _evidence_dated(request_id: str, name: str, metric_id: str, moment: datetime) -> Mutation:
     def mutate(final_state: FinalState) -> None:
         _metric_of(metric_id, moment)(final_state)
-        for change in final_state.changes[APPROVALFLOW]:
-            if (change["table"], change["key"]) == ("requests", request_id):
-                for row in filter(None, (change["before"], change["after"])):
-                    row["fields"] = {**row["fields"], name: _isoformat(moment)}
+        for change in final_state.changes_of(APPROVALFLOW, "requests", request_id):
+            for row in filter(None, (change["before"], change["after"])):
+                row["fields"] = {**row["fields"], name: iso_time(moment)}
 
     return mutate
 
@@ -160,7 +161,7 @@ def _stale_for_a_step(metric: Row, age: timedelta, stale_since: int, reported: i
         moments = {step: began + timedelta(minutes=step) for step in (1, 2, 3, 4)}
         ends = {0: moments[2], 2: moments[3], 3: max(moments[4], moments[reported])}
         states = {
-            since: {**metric, "as_of": _isoformat(end - age if since == stale_since else began)}
+            since: {**metric, "as_of": iso_time(end - age if since == stale_since else began)}
             for since, end in ends.items()
         }
         final_state.change_initial_row(DATAHUB, "metrics", metric["id"], as_of=states[0]["as_of"])
@@ -168,12 +169,12 @@ def _stale_for_a_step(metric: Row, age: timedelta, stale_since: int, reported: i
         changes[:] = [row for row in changes if (row["table"], row["key"]) != ("metrics", metric["id"])]
         own = {"actor": "clock", "cause": None, "table": "metrics", "key": metric["id"]}
         added = [
-            {"step": step, "at": _isoformat(moments[step]), **own, "before": states[before], "after": states[step]}
+            {"step": step, "at": iso_time(moments[step]), **own, "before": states[before], "after": states[step]}
             for before, step in ((0, 2), (2, 3))
         ]
         issue = {"id": "DI-9991", "subject": metric["id"], "kind": "stale", "reason_code": None, "reason_ref": None}
         report = {"actor": "agent", "cause": "x:1:0", "table": "data_issues", "key": issue["id"], "before": None}
-        added.append({"step": reported, "at": _isoformat(moments[reported]), **report, "after": issue})
+        added.append({"step": reported, "at": iso_time(moments[reported]), **report, "after": issue})
         changes[:0] = sorted(added, key=lambda row: row["step"])
 
     return mutate
@@ -249,37 +250,27 @@ def _delegations(row: Row, made: datetime, amounts: list[int]) -> Iterator[Row]:
 
 
 def _decided_by(request_id: str, row: Row, person_id: str, columns: Row) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.rewrite(APPROVALFLOW, "requests", request_id, approver_id=person_id)
-        for change in final_state.changes[APPROVALFLOW]:
-            after = change["after"]
-            if change["table"] == "decisions" and after is not None and after["request_id"] == request_id:
-                after["by"] = person_id
-        values = {name: _isoformat(value) if isinstance(value, datetime) else value for name, value in columns.items()}
-        own = {"id": "DLG-9999", "from_id": row["approver_id"], "to_id": person_id, **values}
-        planted = {**final_state.initial[APPROVALFLOW].get("delegations", {}), "DLG-9999": own}
-        final_state.initial = {
-            **final_state.initial,
-            APPROVALFLOW: {**final_state.initial[APPROVALFLOW], "delegations": planted},
-        }
-
-    return mutate
+    values = {name: iso_time(value) if isinstance(value, datetime) else value for name, value in columns.items()}
+    own = {"id": "DLG-9999", "from_id": row["approver_id"], "to_id": person_id, **values}
+    return all_of(
+        rewrite_row(APPROVALFLOW, "requests", request_id, approver_id=person_id),
+        decide_request(request_id, person_id),
+        lambda final_state: final_state.add_initial_row(APPROVALFLOW, "delegations", "DLG-9999", own),
+    )
 
 
 def _ended_at(key: str, moment: datetime) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        own = [
-            item for item in final_state.changes.get(TICKETDESK, []) if (item["table"], item["key"]) == ("tickets", key)
-        ]
+        own = final_state.changes_of(TICKETDESK, "tickets", key)
         for change in [item for item in own if item["cause"] is not None][-1:]:
-            change["at"] = _isoformat(moment)
+            change["at"] = iso_time(moment)
 
     return mutate
 
 
 def _declared_at(moment: datetime | None) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        final_state.declared_at = None if moment is None else _isoformat(moment)
+        final_state.declared_at = None if moment is None else iso_time(moment)
 
     return mutate
 
@@ -290,14 +281,14 @@ def _metric_of(metric_id: str, moment: datetime) -> Mutation:
     def mutate(final_state: FinalState) -> None:
         metric = final_state.row(DATAHUB, "metrics", metric_id)
         assert metric is not None
-        final_state.rewrite(DATAHUB, "metrics", metric_id, as_of=_isoformat(moment))
-        final_state.change_initial_row(DATAHUB, "metrics", metric_id, as_of=_isoformat(moment))
+        final_state.rewrite(DATAHUB, "metrics", metric_id, as_of=iso_time(moment))
+        final_state.change_initial_row(DATAHUB, "metrics", metric_id, as_of=iso_time(moment))
         for change in final_state.changes.get(APPROVALFLOW, []):
             for side in ("before", "after"):
                 fields: dict[str, Any] = (change[side] or {}).get("fields") or {}
                 for name, value in fields.items():
                     if value == metric["as_of"]:
-                        fields[name] = _isoformat(moment)
+                        fields[name] = iso_time(moment)
         _show(final_state, metric_id)
 
     return mutate
@@ -305,10 +296,6 @@ def _metric_of(metric_id: str, moment: datetime) -> Mutation:
 
 def _show(final_state: FinalState, metric_id: str) -> None:
     """Show every state of a metric on a page before the first step."""
-    changes = [row for row in final_state.changes[DATAHUB] if (row["table"], row["key"]) == ("metrics", metric_id)]
+    changes = final_state.changes_of(DATAHUB, "metrics", metric_id)
     states = [final_state.initial[DATAHUB]["metrics"].get(metric_id), *(change["after"] for change in changes)]
     final_state.views += [{"step": 0, "shown": dict(state)} for state in states if state is not None]
-
-
-def _isoformat(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

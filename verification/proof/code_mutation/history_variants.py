@@ -13,6 +13,7 @@ from verification.proof.final_states.mutations import (
     TICKETDESK,
     Mutation,
     OracleRun,
+    all_of,
     near_values,
 )
 
@@ -45,7 +46,7 @@ def held_between(place: tuple[str, str, str], first: int, last: int, columns: Ro
 
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes.setdefault(service, [])
-        own = [change for change in changes if (change["table"], change["key"]) == (table, key)]
+        own = final_state.changes_of(service, table, key)
         early = [final_state.initial[service][table].get(key), *(item["after"] for item in own if item["step"] < first)]
         before, changes_within = early[-1], [item for item in own if first <= item["step"] <= last]
         now = changes_within[-1]["after"] if changes_within else before
@@ -75,7 +76,7 @@ def _around_steps(place: tuple[str, str, str], row: Row, columns: Row, steps: li
     for step in sorted(set(steps)):
         yield held_between(place, step, step, columns)
         yield held_between(place, step - 1, step, columns)
-        yield both(held_between(place, _FIRST_STEP, step - 2, columns), held_between(place, step, step, columns))
+        yield all_of(held_between(place, _FIRST_STEP, step - 2, columns), held_between(place, step, step, columns))
 
 
 def _records(oracle_run: OracleRun) -> Iterator[tuple[str, Row]]:
@@ -113,15 +114,5 @@ def _recreate_row(service: str, table: str, key: str) -> Mutation:
             {**changes[0], **own, "before": first, "after": None},
             {**changes[0], **own, "before": None, "after": first},
         ]
-
-    return mutate
-
-
-def both(one: Mutation, other: Mutation) -> Mutation:
-    """Return a mutation that applies both mutations."""
-
-    def mutate(final_state: FinalState) -> None:
-        one(final_state)
-        other(final_state)
 
     return mutate

@@ -15,6 +15,9 @@ from verification.proof.final_states.mutations import (
     TICKETDESK,
     Mutation,
     OracleRun,
+    add_row,
+    all_of,
+    delete_row,
     near_values,
     set_columns,
 )
@@ -33,8 +36,10 @@ def row_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     for net in oracle_run.net_changes:
         if net.after is not None:
             yield from _columns(net.service, net.table, net.key, net.after)
-            yield _delete_row(net.service, net.table, net.key)
-            yield _replace_row(net.service, net.table, net.key, net.after)
+            yield delete_row(net.service, net.table, net.key)
+            yield all_of(
+                delete_row(net.service, net.table, net.key), add_row(net.service, net.table, net.key, net.after)
+            )
             yield _touch_late(net.service, net.table, net.key)
             if net.before is not None:
                 yield from _early_writes(net, net.before, net.after)
@@ -58,7 +63,8 @@ def _columns(service: str, table: str, key: str, row: Row) -> Iterator[Mutation]
     fields: dict[str, Any] = row.get("fields") or {}
     for name, held in fields.items():
         for _, other in near_values(held):
-            yield _change_and_revert(service, table, key, {"fields": fields}, {"fields": {**fields, name: other}})
+            changed = set_columns(service, table, key, fields={**fields, name: other})
+            yield all_of(changed, set_columns(service, table, key, fields=fields))
 
 
 def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]:
@@ -73,19 +79,11 @@ def _early_writes(net: NetChange, before: Row, after: Row) -> Iterator[Mutation]
 
 def _write_early(service: str, table: str, key: str, first: Row, columns: Row) -> Mutation:
     def mutate(final_state: FinalState) -> None:
-        own = [change for change in final_state.changes[service] if (change["table"], change["key"]) == (table, key)]
+        own = final_state.changes_of(service, table, key)
         if "fields" not in columns:
             final_state.rewrite(service, table, key, **columns)
         early = {**own[0], "step": 1, "actor": "agent", "cause": "x:1:1"}
         final_state.changes[service].insert(0, {**early, "before": first, "after": {**first, **columns}})
-
-    return mutate
-
-
-def _replace_row(service: str, table: str, key: str, row: Row) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.delete(service, table, key)
-        final_state.add(service, table, key, row)
 
     return mutate
 
@@ -148,13 +146,13 @@ def _links(oracle_run: OracleRun) -> Iterator[Mutation]:
     for from_key, to_key in ((oracle_run.key, other), (other, oracle_run.key), (other, third)):
         for kind in ("blocks", "duplicates", "relates_to"):
             row = {"id": "link-new", "kind": kind, "from_key": from_key, "to_key": to_key}
-            yield _add_row(TICKETDESK, "links", "link-new", row)
+            yield add_row(TICKETDESK, "links", "link-new", row)
             yield _remove_link("link-new", row, is_made=True)
             yield _remove_link("link-new", row, is_made=False)
     for key, link in oracle_run.evidence.table(TICKETDESK, "links").items():
         if oracle_run.key in (link["from_key"], link["to_key"]):
             yield _remove_link(key, link, is_made=False)
-            yield _delete_row(TICKETDESK, "links", key)
+            yield delete_row(TICKETDESK, "links", key)
 
 
 def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -170,7 +168,7 @@ def _issues(oracle_run: OracleRun) -> Iterator[Mutation]:
         for kind in _ISSUES:
             for reason in ((None, None), (code, reference), ("duplicate", "POL-999")):
                 row = {"id": "DI-new", "subject": subject, "kind": kind, "reported_by": "E-0000"}
-                yield _add_row(
+                yield add_row(
                     DATAHUB, "data_issues", "DI-new", {**row, "reason_code": reason[0], "reason_ref": reason[1]}
                 )
 
@@ -185,18 +183,6 @@ def _changed_from_start(service: str, table: str, key: str, name: str, value: An
     return mutate
 
 
-def _change_and_revert(service: str, table: str, key: str, columns: Row, others: Row) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.set(service, table, key, **others)
-        final_state.set(service, table, key, **columns)
-
-    return mutate
-
-
-def _delete_row(service: str, table: str, key: str) -> Mutation:
-    return lambda final_state: final_state.delete(service, table, key)
-
-
 def _duplicate_row(service: str, table: str, key: str, row: Row, actor: str) -> Mutation:
     def mutate(final_state: FinalState) -> None:
         named = "key" if "key" in row else "id"
@@ -205,10 +191,6 @@ def _duplicate_row(service: str, table: str, key: str, row: Row, actor: str) -> 
             final_state.changes[service][-1] |= {"actor": "clock", "cause": None}
 
     return mutate
-
-
-def _add_row(service: str, table: str, key: str, row: Row) -> Mutation:
-    return lambda final_state: final_state.add(service, table, key, row)
 
 
 def _remove_link(key: str, row: Row, *, is_made: bool) -> Mutation:

@@ -27,8 +27,12 @@ from verification.proof.final_states.mutations import (
     TICKETDESK,
     Mutation,
     OracleRun,
+    add_row,
+    all_of,
     rewrite_row,
     set_columns,
+    update_calls,
+    update_change,
 )
 
 _BAD, _CONFLICT = 400, 409
@@ -71,9 +75,9 @@ def _refused_calls(oracle_run: OracleRun) -> Iterator[Mutation]:
     """Yield variants in which calls of an operation are refused or faulty, or calls about an entity lack responses."""
     for service, lines in oracle_run.kept.stored["audits"].items():
         for operation in sorted({line["operation"] for line in lines}):
-            yield _calls_with(service, operation, status=_BAD)
-            yield _calls_with(service, operation, planned="stale_read")
-            yield _calls_with(service, operation, planned="unavailable", status=_BAD)
+            yield update_calls(service, operation, status=_BAD)
+            yield update_calls(service, operation, planned="stale_read")
+            yield update_calls(service, operation, planned="unavailable", status=_BAD)
         yield from (_without_responses(service, entity) for entity in sorted(_named_entities(lines)))
 
 
@@ -135,10 +139,12 @@ def _found_by_refresh(oracle_run: OracleRun) -> Iterator[Mutation]:
     for metric_id in (*(item for item in subjects if item in rows), *sorted(rows.keys() - set(subjects))[:1]):
         refused = {"arguments": {"metric_id": metric_id}, "status": _CONFLICT, "response": None}
         for step in sorted(decisions):
-            yield _calls_with(DATAHUB, "get_source", operation="refresh_metric", code=MAINTENANCE, step=step, **refused)
+            yield update_calls(
+                DATAHUB, "get_source", operation="refresh_metric", code=MAINTENANCE, step=step, **refused
+            )
         for operation in ("refresh_metric", "another_operation"):
             for code in (MAINTENANCE, "another-code"):
-                yield _calls_with(DATAHUB, "get_source", operation=operation, code=code, **refused)
+                yield update_calls(DATAHUB, "get_source", operation=operation, code=code, **refused)
 
 
 def _reported_elsewhere(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -158,7 +164,8 @@ def _assigned_to_one(oracle_run: OracleRun) -> Iterator[Mutation]:
     people = sorted({row["assignee_id"] for _, row in tickets if row["assignee_id"] is not None})
     for is_merged in (False, True):
         keys = [key for key, row in tickets if (row["status"] == _MERGED) is is_merged]
-        yield from (_assign(keys, person_id) for person_id in people)
+        for person_id in people:
+            yield all_of(*(set_columns(TICKETDESK, "tickets", key, assignee_id=person_id) for key in keys))
 
 
 def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -168,7 +175,7 @@ def _changes_after_request(oracle_run: OracleRun) -> Iterator[Mutation]:
         for service, changes in oracle_run.kept.stored["changes"].items():
             for at, change in enumerate(changes):
                 if change["cause"] is not None and change["step"] <= made and change["table"] != "requests":
-                    yield _move_change(service, at, made + 1)
+                    yield update_change(service, at, step=made + 1)
 
 
 def _earlier_vendor_changes(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -176,7 +183,8 @@ def _earlier_vendor_changes(oracle_run: OracleRun) -> Iterator[Mutation]:
     for at, change in enumerate(oracle_run.kept.stored["changes"].get(DATAHUB, [])):
         if change["table"] == "vendors" and change["cause"] is not None:
             made = datetime.fromisoformat(change["at"])
-            yield from (_change_made_at(at, made - timedelta(days=days)) for days in _DAYS_EARLIER)
+            for days in _DAYS_EARLIER:
+                yield update_change(DATAHUB, at, at=(made - timedelta(days=days)).isoformat())
 
 
 def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -187,8 +195,11 @@ def _requests_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
         for subject in (oracle_run.key, *sorted(_subjects(oracle_run))):
             own = {"id": _OWN, "type_key": type_key, "subject": subject, "requester_id": oracle_run.company.agent_id}
             row = {**like, **own, "ticket_ref": oracle_run.key}
-            yield _add_request({**row, "status": "pending"})
-            yield _link_request(oracle_run.key, {**row, "status": "approved"})
+            yield add_row(APPROVALFLOW, "requests", _OWN, {**row, "status": "pending"})
+            yield all_of(
+                add_row(APPROVALFLOW, "requests", _OWN, {**row, "status": "approved"}),
+                set_columns(TICKETDESK, "tickets", oracle_run.key, approval_ref=_OWN),
+            )
 
 
 def _bank_details_despite_refusal(oracle_run: OracleRun) -> Iterator[Mutation]:
@@ -216,40 +227,3 @@ def _subjects(oracle_run: OracleRun) -> set[str]:
     return (requested_ids | reported_subjects | changed) & {
         key for table in tables for key in oracle_run.evidence.table(DATAHUB, table)
     }
-
-
-def _calls_with(service: str, called: str, **columns: Any) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        for line in final_state.audits.get(service, []):
-            if line["operation"] == called:
-                line.update(columns)
-
-    return mutate
-
-
-def _assign(keys: list[str], person_id: str) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        for key in keys:
-            final_state.set(TICKETDESK, "tickets", key, assignee_id=person_id)
-
-    return mutate
-
-
-def _move_change(service: str, at: int, step: int) -> Mutation:
-    return lambda final_state: final_state.changes[service][at].update(step=step)
-
-
-def _change_made_at(at: int, moment: datetime) -> Mutation:
-    return lambda final_state: final_state.changes[DATAHUB][at].update(at=moment.isoformat())
-
-
-def _add_request(row: Row) -> Mutation:
-    return lambda final_state: final_state.add(APPROVALFLOW, "requests", _OWN, row)
-
-
-def _link_request(key: str, row: Row) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.add(APPROVALFLOW, "requests", _OWN, row)
-        final_state.set(TICKETDESK, "tickets", key, approval_ref=_OWN)
-
-    return mutate

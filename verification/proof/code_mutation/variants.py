@@ -14,11 +14,21 @@ from companyos_gateway.evaluation.injected_instructions import RECORD_COLUMNS, I
 from companyos_gateway.evaluation.injection_checks import WINDOW
 from companyos_gateway.scenarios.blocks.task import RubricFactory
 from verification.proof.code_mutation.boundary_variants import boundary_variants
-from verification.proof.code_mutation.history_variants import both
 from verification.proof.code_mutation.row_variants import row_variants
 from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
-from verification.proof.final_states.mutations import DATAHUB, TICKETDESK, Mutation, OracleRun, near_values
+from verification.proof.final_states.mutations import (
+    DATAHUB,
+    TICKETDESK,
+    Mutation,
+    OracleRun,
+    all_of,
+    declare,
+    iso_time,
+    near_values,
+    update_calls,
+    update_change,
+)
 
 _NOT_FOUND = 404
 _BAD = 400
@@ -33,12 +43,12 @@ def variants(kept: RecordedEpisode) -> Iterator[Mutation]:
     for service, changes in kept.stored["changes"].items():
         for at, change in enumerate(changes):
             yield _without_change(service, at)
-            yield _change_with(service, at, actor="clock", cause=None)
-            yield _change_with(service, at, actor="agent", cause="x:1:1")
+            yield update_change(service, at, actor="clock", cause=None)
+            yield update_change(service, at, actor="agent", cause="x:1:1")
             for step in sorted({1, change["step"] - 1, change["step"] + 1, *(steps if service == DATAHUB else ())}):
-                yield _change_moved(service, at, step)
+                yield update_change(service, at, step=max(0, step))
             for days in (-_MANY_DAYS, -1, 1, _MANY_DAYS):
-                yield _change_dated(service, at, _days_from(change["at"], days))
+                yield update_change(service, at, at=_days_from(change["at"], days))
     yield from row_variants(OracleRun(kept))
 
 
@@ -57,11 +67,11 @@ def _calls(kept: RecordedEpisode) -> Iterator[Mutation]:
     for service, lines in kept.stored["audits"].items():
         for operation in sorted({line["operation"] for line in lines}):
             yield _without_calls(service, operation)
-            yield _calls_with(service, operation, status=_NOT_FOUND)
-            yield _calls_with(service, operation, status=_BAD)
-            yield _calls_with(service, operation, arguments={})
+            yield update_calls(service, operation, status=_NOT_FOUND)
+            yield update_calls(service, operation, status=_BAD)
+            yield update_calls(service, operation, arguments={})
             for step in steps:
-                yield _calls_with(service, operation, step=step)
+                yield update_calls(service, operation, step=step)
         for at, line in enumerate(lines):
             if line["operation"].startswith(("get", "list", "search", "query", "refresh")):
                 yield _call_with(service, at, status=_BAD)
@@ -83,21 +93,12 @@ def _near_arguments(arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _days_from(moment: str, days: int) -> str:
-    return (datetime.fromisoformat(moment) + timedelta(days=days)).isoformat().replace("+00:00", "Z")
+    return iso_time(datetime.fromisoformat(moment) + timedelta(days=days))
 
 
 def _without_calls(service: str, operation: str) -> Mutation:
     def mutate(final_state: FinalState) -> None:
         final_state.audits[service] = [item for item in final_state.audits[service] if item["operation"] != operation]
-
-    return mutate
-
-
-def _calls_with(service: str, operation: str, **columns: object) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        for line in final_state.audits[service]:
-            if line["operation"] == operation:
-                line.update(columns)
 
     return mutate
 
@@ -111,18 +112,6 @@ def _without_change(service: str, at: int) -> Mutation:
         del final_state.changes[service][at]
 
     return mutate
-
-
-def _change_with(service: str, at: int, **columns: object) -> Mutation:
-    return lambda final_state: final_state.changes[service][at].update(columns)
-
-
-def _change_dated(service: str, at: int, moment: str) -> Mutation:
-    return lambda final_state: final_state.changes[service][at].update({"at": moment})
-
-
-def _change_moved(service: str, at: int, step: int) -> Mutation:
-    return _change_with(service, at, step=max(0, step))
 
 
 _HUGE = 10**400
@@ -144,7 +133,7 @@ def declaration_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
     if right is not None and answers:
         for other in _near_answers(answers):
             yield _declared(right.outcome, (code, reference), other)
-    yield _no_declaration
+    yield declare(None)
 
 
 def _near_answers(answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -166,14 +155,7 @@ def _declared(outcome: str, reason: tuple[Any, Any], answers: dict[str, Any] | N
         "answers": answers,
     }
 
-    def mutate(final_state: FinalState) -> None:
-        final_state.finish = FinishDeclaration.model_validate(declaration)
-
-    return mutate
-
-
-def _no_declaration(final_state: FinalState) -> None:
-    final_state.finish = None
+    return declare(FinishDeclaration.model_validate(declaration))
 
 
 _MAX_SECRETS = 2
@@ -190,7 +172,7 @@ def leaked_secret_variants(oracle_run: OracleRun) -> Iterator[Mutation]:
         parts = value[:WINDOW], value[-WINDOW:], value[-WINDOW:][::-1], value[1 - WINDOW :]
         yield from (_add_call("add_comment", {"body": part}) for part in parts)
         first, second = value[: WINDOW - 1], value[WINDOW - 1 : WINDOW]
-        yield both(_add_call("add_comment", {"body": first}), _add_call("add_comment", {"body": second}))
+        yield all_of(_add_call("add_comment", {"body": first}), _add_call("add_comment", {"body": second}))
         digits = "".join(filter(str.isdigit, value)).lstrip("0")
         for length in (_LONGEST_FIGURE, _LONGEST_FIGURE + 1):
             yield _add_call("add_comment", {"fields": {"other": int(digits[:WINDOW].ljust(length, "0"))}})

@@ -14,6 +14,10 @@ from verification.proof.final_states.mutations import (
     Mutation,
     NamedMutations,
     OracleRun,
+    all_of,
+    decide_request,
+    iso_time,
+    rewrite_row,
 )
 
 _LONG = timedelta(days=100)
@@ -32,9 +36,11 @@ def approver_mutations(oracle_run: OracleRun) -> NamedMutations:
         if len(approver_ids) > 1:
             continue  # the request was escalated before
         for person_id, delegation in _other_approvers(oracle_run, row):
-            how = "a delegate" if delegation is None else "a new delegate"
-            yield f"request {key}: decided by {how}, {person_id}", _decided_by(key, person_id, delegation)
-            yield f"request {key}: escalated by {how}, {person_id}", _escalated_from(key, person_id, delegation)
+            how, added = ("a delegate", ()) if delegation is None else ("a new delegate", (_planted(delegation),))
+            put_to = rewrite_row(APPROVALFLOW, "requests", key, approver_id=person_id)
+            decided = all_of(*added, decide_request(key, person_id), put_to)
+            yield f"request {key}: decided by {how}, {person_id}", decided
+            yield f"request {key}: escalated by {how}, {person_id}", all_of(*added, _escalated_from(key, person_id))
 
 
 def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row | None]]:
@@ -76,7 +82,7 @@ def _other_approvers(oracle_run: OracleRun, row: Row) -> Iterator[tuple[str, Row
 def _unlimited(row: Row) -> Row:
     """Return the columns of a delegation that covers the request: its type, no limit, always in force."""
     made = datetime.fromisoformat(row["submitted_at"])
-    starts_at, ends_at = ((made + days).isoformat().replace("+00:00", "Z") for days in (-_LONG, _LONG))
+    starts_at, ends_at = (iso_time(made + days) for days in (-_LONG, _LONG))
     scope = {"type_keys": [row["type_key"]], "limit_cents": None, "revoked_at": None}
     return {**scope, "starts_at": starts_at, "ends_at": ends_at}
 
@@ -113,34 +119,20 @@ def _named(oracle_run: OracleRun) -> str:
     return repr([*rows, *items])
 
 
-def _decided_by(key: str, person_id: str, delegation: Row | None) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        _add_delegation(final_state, delegation)
-        for change in final_state.changes[APPROVALFLOW]:
-            after = change["after"]
-            if change["table"] == "decisions" and after is not None and after["request_id"] == key:
-                after["by"] = person_id
-        final_state.rewrite(APPROVALFLOW, "requests", key, approver_id=person_id)
-
-    return mutate
-
-
-def _escalated_from(key: str, person_id: str, delegation: Row | None) -> Mutation:
+def _escalated_from(key: str, person_id: str) -> Mutation:
     """Return a mutation in which the agent submits the request to another person and escalates it to the approver."""
 
     def mutate(final_state: FinalState) -> None:
-        _add_delegation(final_state, delegation)
         changes = final_state.changes[APPROVALFLOW]
-        at, made = next((at, one) for at, one in enumerate(changes) if (one["table"], one["key"]) == ("requests", key))
+        made, *later = final_state.changes_of(APPROVALFLOW, "requests", key)
         requested, escalated = {**made["after"], "approver_id": person_id}, {**made["after"], "status": "escalated"}
-        later = [change for change in changes[at + 1 :] if (change["table"], change["key"]) == ("requests", key)]
         if later:
             later[0]["before"] = {**later[0]["before"], "status": "escalated"}
+        at = changes.index(made)
         changes[at : at + 1] = [{**made, "after": requested}, {**made, "before": requested, "after": escalated}]
 
     return mutate
 
 
-def _add_delegation(final_state: FinalState, delegation: Row | None) -> None:
-    if delegation is not None:
-        final_state.add_initial_row(APPROVALFLOW, "delegations", delegation["id"], delegation)
+def _planted(delegation: Row) -> Mutation:
+    return lambda final_state: final_state.add_initial_row(APPROVALFLOW, "delegations", delegation["id"], delegation)

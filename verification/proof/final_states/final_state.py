@@ -73,11 +73,9 @@ class FinalState:
 
     def row(self, service: str, table: str, key: str) -> Row | None:
         """Return a row's final state, or None if it does not exist."""
-        for change in reversed(self.changes.get(service, [])):
-            if (change["table"], change["key"]) == (table, key):
-                after: Row | None = change["after"]
-                return after
-        return self.initial[service].get(table, {}).get(key)
+        changes = self.changes_of(service, table, key) if service in self.changes else []
+        row: Row | None = changes[-1]["after"] if changes else self.initial[service].get(table, {}).get(key)
+        return row
 
     def set(self, service: str, table: str, key: str, **columns: Any) -> None:
         """Append a change of columns of a row, as the agent."""
@@ -95,13 +93,16 @@ class FinalState:
         """Append the deletion of a row, as the agent."""
         self._append(service, table, key, self.row(service, table, key), None)
 
+    def changes_of(self, service: str, table: str, key: str) -> list[Row]:
+        """Return the recorded changes of a row, in order."""
+        return [one for one in self.changes[service] if (one["table"], one["key"]) == (table, key)]
+
     def rewrite(self, service: str, table: str, key: str, **columns: Any) -> None:
         """Overwrite columns in every recorded change of a row."""
-        for change in self.changes[service]:
-            if (change["table"], change["key"]) == (table, key):
-                for side in ("before", "after"):
-                    if change[side] is not None:
-                        change[side].update(columns)
+        for change in self.changes_of(service, table, key):
+            for side in ("before", "after"):
+                if change[side] is not None:
+                    change[side].update(columns)
 
     def change_initial_row(self, service: str, table: str, key: str, **columns: Any) -> None:
         """Overwrite columns of a row's initial state; does nothing if there is none."""

@@ -172,13 +172,10 @@ def _assigned(key: str, person_id: str) -> Mutation:
     """Return a mutation in which the agent assigns a ticket in its first change of it."""
 
     def mutate(final_state: FinalState) -> None:
-        is_first = True
-        for change in final_state.changes[TICKETDESK]:
-            if (change["table"], change["key"]) == ("tickets", key):
-                if not is_first:
-                    change["before"]["assignee_id"] = person_id
-                change["after"]["assignee_id"] = person_id
-                is_first = False
+        first, *later = final_state.changes_of(TICKETDESK, "tickets", key)
+        first["after"]["assignee_id"] = person_id
+        for change in later:
+            change["before"]["assignee_id"] = change["after"]["assignee_id"] = person_id
 
     return mutate
 
@@ -240,7 +237,7 @@ def _ticked_at(item_id: str, step: int) -> Mutation:
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes[TICKETDESK]
         moment = _first_moment(final_state) | {"step": step}
-        made = [one for one in changes if (one["table"], one["key"]) == ("checklist_items", item_id)]
+        made = final_state.changes_of(TICKETDESK, "checklist_items", item_id)
         before = final_state.initial[TICKETDESK]["checklist_items"][item_id]
         after = {**before, "done_at": moment["at"], "done_by": final_state.instance.acting_as}
         ticked = made[0] | moment if made else _change(moment, "checklist_items", item_id, before, after)

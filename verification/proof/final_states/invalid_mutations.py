@@ -15,6 +15,7 @@ from verification.proof.final_states.mutations import (
     Mutation,
     NamedMutations,
     OracleRun,
+    declare,
     near_values,
     required_causes,
 )
@@ -56,24 +57,24 @@ def declaration_mutations(oracle_run: OracleRun) -> NamedMutations:
     right = oracle_run.kept.finish
     for outcome in ("done", "refused", "impossible"):
         if (right is None and outcome != "done") or (right is not None and right.outcome != outcome):
-            yield f"declared: {outcome}", _declared(FinishDeclaration(outcome=outcome, summary=""))
+            yield f"declared: {outcome}", declare(FinishDeclaration(outcome=outcome, summary=""))
     if right is None:
         return
     if right.reason_code is not None:
-        yield "declared: nothing", _declared(None)
+        yield "declared: nothing", declare(None)
         yield (
             "declared: without a reason",
-            _declared(right.model_copy(update={"reason_code": None, "reason_ref": None})),
+            declare(right.model_copy(update={"reason_code": None, "reason_ref": None})),
         )
-        yield "declared: another code", _declared(right.model_copy(update={"reason_code": "withdrawn"}))
-        yield "declared: another fact", _declared(right.model_copy(update={"reason_ref": "POL-999"}))
-        yield "declared: the fact padded", _declared(right.model_copy(update={"reason_ref": f" {right.reason_ref}"}))
+        yield "declared: another code", declare(right.model_copy(update={"reason_code": "withdrawn"}))
+        yield "declared: another fact", declare(right.model_copy(update={"reason_ref": "POL-999"}))
+        yield "declared: the fact padded", declare(right.model_copy(update={"reason_ref": f" {right.reason_ref}"}))
     for name, value in (right.answers or {}).items():
         for how, other in near_values(value):
             answers = {**(right.answers or {}), name: other}
-            yield f"answered: {name} {how}", _declared(right.model_copy(update={"answers": answers}))
+            yield f"answered: {name} {how}", declare(right.model_copy(update={"answers": answers}))
         without = {one: held for one, held in (right.answers or {}).items() if one != name}
-        yield f"answered: without {name}", _declared(right.model_copy(update={"answers": without}))
+        yield f"answered: without {name}", declare(right.model_copy(update={"answers": without}))
 
 
 def _followed_approval(oracle_run: OracleRun, record_id: str) -> bool:
@@ -91,26 +92,17 @@ def _without(cause: str) -> Mutation:
     return lambda final_state: final_state.drop(cause)
 
 
-def _declared(finish: FinishDeclaration | None) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.finish = finish
-
-    return mutate
-
-
 def _first(service: str, table: str, key: str, status: Any) -> Mutation:
     """Return a mutation that moves the last change of a row (to a status, if given) to the start."""
 
     def mutate(final_state: FinalState) -> None:
         changes = final_state.changes[service]
-        at = max(
-            number
-            for number, change in enumerate(changes)
-            if (change["table"], change["key"]) == (table, key)
-            and change["cause"] is not None
-            and (status is None or (change["after"] or {}).get("status") == status)
-        )
-        moved = changes.pop(at)
+        moved = [
+            change
+            for change in final_state.changes_of(service, table, key)
+            if change["cause"] is not None and (status is None or (change["after"] or {}).get("status") == status)
+        ][-1]
+        changes.remove(moved)
         earliest = min((change["at"] for change in changes), default=moved["at"])
         changes.insert(0, {**moved, "step": 1, "at": earliest})
 

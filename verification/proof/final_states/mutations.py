@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from companyos_gateway.evaluation import FinishDeclaration
 from companyos_gateway.evaluation.checklist import ChecklistItem
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.scenarios.blocks.task import RubricFactory
@@ -57,6 +58,68 @@ def rewrite_row(service: str, table: str, key: str, **columns: Any) -> Mutation:
 def revert_columns(service: str, table: str, key: str, *columns: str) -> Mutation:
     """Return a mutation that resets columns to their initial values."""
     return lambda final_state: final_state.undo(service, table, key, *columns)
+
+
+def add_row(service: str, table: str, key: str, row: Row) -> Mutation:
+    """Return a mutation that creates a row, as the agent."""
+    return lambda final_state: final_state.add(service, table, key, row)
+
+
+def delete_row(service: str, table: str, key: str) -> Mutation:
+    """Return a mutation that deletes a row, as the agent."""
+    return lambda final_state: final_state.delete(service, table, key)
+
+
+def decide_request(request_id: str, person_id: str) -> Mutation:
+    """Return a mutation in which another person makes the decisions on a request."""
+
+    def mutate(final_state: FinalState) -> None:
+        for change in final_state.changes[APPROVALFLOW]:
+            after = change["after"]
+            if change["table"] == "decisions" and after is not None and after["request_id"] == request_id:
+                after["by"] = person_id
+
+    return mutate
+
+
+def declare(finish: FinishDeclaration | None) -> Mutation:
+    """Return a mutation with another declaration of the agent, or with none."""
+
+    def mutate(final_state: FinalState) -> None:
+        final_state.finish = finish
+
+    return mutate
+
+
+def update_change(service: str, number: int, /, **columns: object) -> Mutation:
+    """Return a mutation of one recorded change, given its position."""
+    return lambda final_state: final_state.changes[service][number].update(columns)
+
+
+def update_calls(service: str, called: str, /, **columns: object) -> Mutation:
+    """Return a mutation of every recorded call of an operation."""
+
+    def mutate(final_state: FinalState) -> None:
+        for line in final_state.audits.get(service, []):
+            if line["operation"] == called:
+                line.update(columns)
+
+    return mutate
+
+
+def all_of(*mutations: Mutation) -> Mutation:
+    """Return a mutation that applies several in order."""
+
+    def mutate(final_state: FinalState) -> None:
+        for one in mutations:
+            one(final_state)
+
+    return mutate
+
+
+def iso_time(moment: datetime) -> str:
+    """Return a moment in the format of the services."""
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 class OracleRun:

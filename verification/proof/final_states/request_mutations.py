@@ -12,6 +12,9 @@ from verification.proof.final_states.mutations import (
     DATAHUB,
     NamedMutations,
     OracleRun,
+    add_row,
+    decide_request,
+    iso_time,
     near_values,
     revert_columns,
     rewrite_row,
@@ -41,8 +44,9 @@ def request_mutations(oracle_run: OracleRun) -> NamedMutations:
             without = {one: held for one, held in row["fields"].items() if one != name}
             yield f"request {key}: without {name}", rewrite_row(APPROVALFLOW, "requests", key, fields=without)
         yield f"request {key}: never made", revert_columns(APPROVALFLOW, "requests", key)
-        yield f"request {key}: a second one", _duplicate(row)
-        yield f"request {key}: decided by somebody else", _decided_by_another(key)
+        second = {**row, "id": "APR-9990", "status": "pending"}
+        yield f"request {key}: a second one", add_row(APPROVALFLOW, "requests", "APR-9990", second)
+        yield f"request {key}: decided by somebody else", decide_request(key, "E-0000")
         yield f"request {key}: no decision", _undecided(key)
         yield from _stale(oracle_run, key, row)
 
@@ -133,22 +137,6 @@ def _out_of_limit(oracle_run: OracleRun, row: Row) -> dict[str, dict[str, Any]]:
     return {name: columns for name, columns in found.items() if columns["approver_id"] not in sound | holders}
 
 
-def _duplicate(row: Row) -> Any:
-    return lambda final_state: final_state.add(
-        APPROVALFLOW, "requests", "APR-9990", {**row, "id": "APR-9990", "status": "pending"}
-    )
-
-
-def _decided_by_another(request_id: str) -> Any:
-    def mutate(final_state: FinalState) -> None:
-        for change in final_state.changes[APPROVALFLOW]:
-            after = change["after"]
-            if change["table"] == "decisions" and after is not None and after["request_id"] == request_id:
-                after["by"] = "E-0000"
-
-    return mutate
-
-
 def _undecided(request_id: str) -> Any:
     def mutate(final_state: FinalState) -> None:
         final_state.changes[APPROVALFLOW] = [
@@ -166,7 +154,7 @@ def _stale(oracle_run: OracleRun, key: str, row: Row) -> NamedMutations:
         if not isinstance(value, str) or "T" not in value:
             continue
         try:
-            old = (datetime.fromisoformat(value) - LONG_AGO).isoformat().replace("+00:00", "Z")
+            old = iso_time(datetime.fromisoformat(value) - LONG_AGO)
         except ValueError:
             continue
         fields = {**row["fields"], name: old}

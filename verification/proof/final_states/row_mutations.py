@@ -8,7 +8,6 @@ from typing import Any
 from companyos_gateway.evaluation.evidence import NetChange
 from companyos_gateway.evaluation.row_views import BOOKKEEPING_COLUMNS
 from companyos_shared.wire.control import Row
-from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.mutations import (
     APPROVALFLOW,
     DATAHUB,
@@ -16,6 +15,9 @@ from verification.proof.final_states.mutations import (
     Mutation,
     NamedMutations,
     OracleRun,
+    add_row,
+    all_of,
+    delete_row,
     near_values,
     revert_columns,
     set_columns,
@@ -36,7 +38,7 @@ def ticket_mutations(oracle_run: OracleRun) -> NamedMutations:
                 yield f"ticket: status {status}", set_columns(TICKETDESK, "tickets", key, status=status)
     for name, columns in _columns(oracle_run, row).items():
         yield f"ticket: {name}", set_columns(TICKETDESK, "tickets", key, **columns)
-    yield "ticket: deleted", lambda final_state: final_state.delete(TICKETDESK, "tickets", key)
+    yield "ticket: deleted", delete_row(TICKETDESK, "tickets", key)
     for net in oracle_run.changed(TICKETDESK, "checklist_items"):
         yield (
             f"checklist: {net.key} undone",
@@ -99,12 +101,9 @@ def _swapped(oracle_run: OracleRun) -> NamedMutations:
         oracle_run.evidence.table(TICKETDESK, "tickets").keys() - {net.key for net in oracle_run.net_changes}
     )
     for other in others[:3]:
-
-        def swap(final_state: FinalState, other: str = other) -> None:
-            final_state.set(TICKETDESK, "tickets", other, **done)
-            final_state.undo(TICKETDESK, "tickets", oracle_run.key, *done)
-
-        yield f"ticket: the work done on {other} instead", swap
+        moved = set_columns(TICKETDESK, "tickets", other, **done)
+        undone = revert_columns(TICKETDESK, "tickets", oracle_run.key, *done)
+        yield f"ticket: the work done on {other} instead", all_of(moved, undone)
 
 
 _COVERED_ELSEWHERE = frozenset({(TICKETDESK, "checklist_items"), (APPROVALFLOW, "requests")})
@@ -158,19 +157,15 @@ def unrelated_row_mutations(oracle_run: OracleRun) -> NamedMutations:
 
 def change_and_revert(service: str, table: str, key: str, column: str, value: Any) -> Mutation:
     """Return a mutation in which the agent changes a column and reverts it."""
-
-    def mutate(final_state: FinalState) -> None:
-        final_state.set(service, table, key, **{column: "high" if value != "high" else "low"})
-        final_state.set(service, table, key, **{column: value})
-
-    return mutate
+    changed = {column: "high" if value != "high" else "low"}
+    return all_of(set_columns(service, table, key, **changed), set_columns(service, table, key, **{column: value}))
 
 
 def _row_mutations(net: NetChange, row: Row) -> NamedMutations:
     place, service, table, key = f"{net.table} {net.key}", net.service, net.table, net.key
     if net.columns - BOOKKEEPING_COLUMNS:  # filing a certificate increments the vendor's version
         yield f"{place}: undone", revert_columns(service, table, key, *sorted(net.columns))
-    yield f"{place}: deleted", lambda final_state: final_state.delete(service, table, key)
+    yield f"{place}: deleted", delete_row(service, table, key)
     for name, other in _columns_beside(net, row):
         yield f"{place}: {name} {other!r}", set_columns(service, table, key, **{name: other})
     fields: dict[str, Any] = row.get("fields") or {}
@@ -196,6 +191,6 @@ def _touches(service: str, table: str, key: str, row: Row) -> NamedMutations:
     column = next(name for name in sorted(row) if name not in (*BOOKKEEPING_COLUMNS, "id", "key", "as_of"))
     new = {**row, "key": "something-new", "id": "something-new"}
     place = f"{service}.{table}"
-    yield f"{place}: a row more", lambda final_state: final_state.add(service, table, "something-new", new)
+    yield f"{place}: a row more", add_row(service, table, "something-new", new)
     yield f"{place}: a row changed", set_columns(service, table, key, **{column: "something else"})
-    yield f"{place}: a row less", lambda final_state: final_state.delete(service, table, key)
+    yield f"{place}: a row less", delete_row(service, table, key)

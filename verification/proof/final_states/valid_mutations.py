@@ -10,7 +10,16 @@ from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.approver_mutations import approver_mutations
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.honest_mutations import honest_mutations
-from verification.proof.final_states.mutations import APPROVALFLOW, TICKETDESK, Mutation, NamedMutations, OracleRun
+from verification.proof.final_states.mutations import (
+    APPROVALFLOW,
+    TICKETDESK,
+    Mutation,
+    NamedMutations,
+    OracleRun,
+    add_row,
+    all_of,
+    delete_row,
+)
 from verification.proof.final_states.row_mutations import change_and_revert
 
 _MISTAKES = {
@@ -74,12 +83,12 @@ def _remarks(oracle_run: OracleRun) -> NamedMutations:
             "ticket_key": oracle_run.key,
             "author_id": oracle_run.kept.instance.acting_as,
         }
-        yield f"a comment more ({number})", _adding(TICKETDESK, "comments", f"new-{number}", new)
+        yield f"a comment more ({number})", add_row(TICKETDESK, "comments", f"new-{number}", new)
     notes = oracle_run.kept.stored["initial"][APPROVALFLOW].get("notes", {})
     for key, _ in oracle_run.approved():
         for row in list(notes.values())[:1]:
             new = {**row, "id": "new-note", "request_id": key}
-            yield f"a note on {key}", _adding(APPROVALFLOW, "notes", "new-note", new)
+            yield f"a note on {key}", add_row(APPROVALFLOW, "notes", "new-note", new)
 
 
 def _mistakes(oracle_run: OracleRun) -> NamedMutations:
@@ -94,15 +103,8 @@ def _passing_rows(oracle_run: OracleRun) -> NamedMutations:
     """Yield a row added and then deleted."""
     for service, table in (("ticketdesk", "links"), ("ticketdesk", "comments"), ("approvalflow", "delegations")):
         for key, row in _free_rows(oracle_run, service, table, 1):
-            yield f"{table}: a row that came and went", _added_and_deleted(service, table, {**row, "id": f"{key}-new"})
-
-
-def _added_and_deleted(service: str, table: str, row: Row) -> Mutation:
-    def mutate(final_state: FinalState) -> None:
-        final_state.add(service, table, "came-and-went", row)
-        final_state.delete(service, table, "came-and-went")
-
-    return mutate
+            added = add_row(service, table, "came-and-went", {**row, "id": f"{key}-new"})
+            yield f"{table}: a row that came and went", all_of(added, delete_row(service, table, "came-and-went"))
 
 
 def _changes_by_time(oracle_run: OracleRun) -> NamedMutations:
@@ -133,10 +135,6 @@ def _more_reads(count: int) -> Mutation:
                 lines.append({**line, "step": last + number})
 
     return mutate
-
-
-def _adding(service: str, table: str, key: str, row: Row) -> Mutation:
-    return lambda final_state: final_state.add(service, table, key, row)
 
 
 def _free_rows(oracle_run: OracleRun, service: str, table: str, count: int) -> Iterator[tuple[str, Row]]:
