@@ -50,16 +50,6 @@ def test_a_quick_run_prints_and_stores_every_figure(tmp_path: Path) -> None:
         assert promised in answer.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.integration
-@pytest.mark.timeout(300)
-def test_a_round_of_the_telemetry_benchmark_prints_every_variant() -> None:
-    command = [sys.executable, "-m", "verification.benchmarks.telemetry", "--rounds", "1"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    for side in ("log at error", "log at info, JSON", "every step traced", "a tenth of the steps traced"):
-        assert side in answer.stdout
-
-
 def test_a_free_port_is_given_only_to_a_server_that_names_it() -> None:
     port = free_port()
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
