@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from companyos.client import CompanyOSEnv
+from companyos.client import CompanyOSEnv, CompanyOSSyncEnv
 from companyos.contract import (
     CompanyOSObservation,
     CompanyOSResetObservation,
@@ -19,7 +19,6 @@ from companyos.contract import (
     ScreenElement,
     Screenshot,
 )
-from companyos.sync import CompanyOSSyncEnv
 
 TASK: dict[str, Any] = {"scenario": "license_renewal", "seed": 11, "chaos": 0}
 A_DAY_MINUTES = 1440

@@ -1,4 +1,4 @@
-"""`CompanyOSEnv`: the typed client of a CompanyOS server, based on OpenEnv's EnvClient."""
+"""`CompanyOSEnv`: the typed client of a CompanyOS server, based on OpenEnv's EnvClient, and its `sync()`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import asyncio
 import json
 import re
 import time
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Self, Unpack, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, cast
 
 from companyos.openenv_preload import preload_openenv
 
@@ -17,6 +19,7 @@ from openenv.core.client_types import StepResult  # noqa: E402
 from openenv.core.env_client import EnvClient  # noqa: E402
 from openenv.core.env_server.mcp_types import ListToolsObservation  # noqa: E402
 from openenv.core.env_server.types import Observation, WSErrorCode  # noqa: E402
+from openenv.core.sync_client import SyncEnvClient  # noqa: E402
 from pydantic import BaseModel  # noqa: E402
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.protocol import State  # noqa: E402
@@ -37,7 +40,6 @@ from companyos.contract import (  # noqa: E402
 )
 from companyos.errors import ApiError  # noqa: E402
 from companyos.options import RESUME_WITHIN_S, Action, ConnectionOptions, ResetArguments  # noqa: E402
-from companyos.sync import CompanyOSSyncEnv  # noqa: E402
 from companyos.trainer import Trainer, bearer, error_from_response  # noqa: E402
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES  # noqa: E402
 
@@ -45,6 +47,7 @@ __all__ = [
     "Action",
     "ApiError",
     "CompanyOSEnv",
+    "CompanyOSSyncEnv",
     "CompanyosAction",
     "CompanyosEnv",
     "CompanyosObservation",
@@ -61,6 +64,9 @@ _RETRYABLE_PROBLEMS = ("services-unavailable", "shutting-down")
 """Error codes of a server that is starting or stopping."""
 
 _SERVER_ERROR = re.compile(r"Server error: (?P<message>.*) \(code: (?P<code>\w+)\)", re.DOTALL)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
@@ -329,6 +335,76 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
 
     def _parse_state(self, payload: dict[str, Any]) -> CompanyOSState:
         return self._remember(CompanyOSState.model_validate(payload))
+
+
+def _synchronous(
+    method: Callable[Concatenate[CompanyOSEnv, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[CompanyOSSyncEnv, P], T]:
+    """Return a method that runs a method of CompanyOSEnv and returns its result."""
+
+    @wraps(method)
+    def run(self: CompanyOSSyncEnv, /, *args: P.args, **options: P.kwargs) -> T:
+        return cast(T, self._run(method(self._async, *args, **options)))
+
+    return run
+
+
+class CompanyOSSyncEnv(SyncEnvClient[Action, Observation, CompanyOSState]):
+    """A session for synchronous code: the methods of CompanyOSEnv with direct return values."""
+
+    _async: CompanyOSEnv
+
+    call_tool = _synchronous(CompanyOSEnv.call_tool)
+    list_tools = _synchronous(CompanyOSEnv.list_tools)
+    list_splits = _synchronous(CompanyOSEnv.list_splits)
+    num_tasks = _synchronous(CompanyOSEnv.num_tasks)
+    list_tasks = _synchronous(CompanyOSEnv.list_tasks)
+    get_task = _synchronous(CompanyOSEnv.get_task)
+    get_task_range = _synchronous(CompanyOSEnv.get_task_range)
+    snapshot = _synchronous(CompanyOSEnv.snapshot)
+    restore = _synchronous(CompanyOSEnv.restore)
+    diff = _synchronous(CompanyOSEnv.diff)
+    verdict = _synchronous(CompanyOSEnv.verdict)
+    service_urls = _synchronous(CompanyOSEnv.service_urls)
+    drop = _synchronous(CompanyOSEnv.drop)
+    delete_snapshot = _synchronous(CompanyOSEnv.delete_snapshot)
+    resume = _synchronous(CompanyOSEnv.resume)
+
+    def fork(self, snapshot: str | SnapshotInfo, count: int = 1) -> list[Self]:
+        """Create new episodes from a snapshot, all or none; return a connected session for each."""
+        opened = self._run(self._async._open(snapshot, count))
+        sessions: list[Self] = []
+        try:
+            for each in opened:
+                sessions.append(self._child())
+                sessions[-1].connect()
+                sessions[-1].reset(resume=each.token)
+        except BaseException:
+            for session in sessions:
+                with suppress(Exception):
+                    session.close()
+            self._run(self._async._drop([each.episode_id for each in opened]))
+            raise
+        self._child_clients.extend(sessions)
+        return sessions
+
+    def new_session(self) -> Self:
+        """Return another connected session with the same server; it closes with this one."""
+        session = self._child()
+        session.connect()
+        self._child_clients.append(session)
+        return session
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
+
+    def _run(self, coro: Any) -> Any:
+        self._async._sync_client = self  # OpenEnv's `close` is awaited in this loop after a failed connect
+        return super()._run(coro)
+
+    def _child(self) -> Self:
+        return type(self)(self._async._create_session_client())
 
 
 def _check_size(message: dict[str, Any]) -> None:

@@ -9,10 +9,9 @@ from typing import Any, Unpack, cast
 
 from openenv.core.client_types import StepResult
 
-from companyos.client import CompanyOSEnv
+from companyos.client import CompanyOSEnv, CompanyOSSyncEnv
 from companyos.contract import CompanyOSObservation, CompanyOSResetObservation, EpisodeVerdict
 from companyos.options import ResetArguments
-from companyos.sync import CompanyOSSyncEnv
 
 DEFAULT_SEED = 0
 _TASK_OPTIONS = frozenset({"seed", "split", "index", "task_id", "resume", "injected_state"})
