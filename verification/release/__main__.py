@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from verification.git import commit
+from verification.reference.markdown import table
 from verification.release.environments import CommandError, find_pythons
 from verification.release.trial import Size, Step, Trial
 from verification.release.versions import check_versions
@@ -92,10 +93,10 @@ def results_page(
         f"`make release-check`, {heading}: {versions}.",
         "Each environment is outside the repository and has packages from wheels alone.",
         "## Steps",
-        _table(("step", "result", *(f"Python {python}, s" for python in pythons)), _step_rows(steps, pythons)),
+        table(("step", "result", *(f"Python {python}, s" for python in pythons)), _step_rows(steps, pythons)),
         "## Sizes",
         "Without bytecode. `client` is `pip install companyos`, `small client` is `requirements-client.txt`.",
-        _table(("environment", "Python", "packages", "MB"), [_size_row(size) for size in sizes]),
+        table(("environment", "Python", "packages", "MB"), [_size_row(size) for size in sizes]),
     ]
     if missing:
         parts.insert(3, f"Not found on this machine: Python {', '.join(missing)}.")
@@ -119,11 +120,6 @@ def _size_row(size: Size) -> tuple[str, ...]:
 
 def _last_line(problem: str) -> str:
     return problem.strip().splitlines()[-1].replace("|", "\\|")
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _parser() -> argparse.ArgumentParser:
