@@ -10,7 +10,7 @@ from companyos_players.ablations import ABLATIONS, CLIENT_ABLATIONS
 from companyos_players.distraction import DISTRACTIONS
 from companyos_players.registry import RENAMED_FIELDS, adversaries_of, fair_player, worker_class
 from companyos_players.worker import Worker
-from verification.privileged.registry import privileged_player
+from verification.privileged.outcome_oracle import privileged_player
 
 KINDS = {kind.value for kind in Kind}
 

@@ -11,7 +11,7 @@ from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_players.player import Player
 from companyos_shared.streams import Stream
 from tests.scenarios.engine import EpisodeSpec, PlayAll, planned
-from verification.privileged.registry import privileged_player
+from verification.privileged.outcome_oracle import privileged_player
 from verification.proof import RecordedEpisode
 
 LEVEL = 2

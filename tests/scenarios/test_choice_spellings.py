@@ -13,7 +13,7 @@ from companyos_shared.choices import is_choice
 from companyos_shared.pages.rendering import label
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.oracle_traces import LEVEL, OracleTrace
-from verification.privileged.registry import privileged_player
+from verification.privileged.outcome_oracle import privileged_player
 
 pytestmark = pytest.mark.matrix
 

@@ -1,15 +1,16 @@
-"""Privileged oracle of a declared outcome: creates the requests, reaches the goals, reads the facts of a refusal."""
+"""The privileged oracle: works on the ticket, creates the requests, reaches the goals, reads the facts of a refusal."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
-from companyos_gateway.evaluation.cases import MetricSpec
+from companyos.policies import Call
+from companyos_gateway.evaluation.cases import BlockerResolution, MetricSpec
 from companyos_gateway.evaluation.checklist import BackingRow, ChecklistItem
 from companyos_gateway.evaluation.entity_goals import (
     CertificateOnFile,
@@ -38,8 +39,12 @@ from companyos_gateway.evaluation.outcome import (
 from companyos_gateway.evaluation.record_corrections import MetricReported, RecordCorrected
 from companyos_gateway.evaluation.selection import ValidSelection
 from companyos_gateway.evaluation.ticket_goals import PartResolved, TicketGoal, TicketLinked
+from companyos_gateway.scenarios import catalogue
+from companyos_gateway.scenarios.blocks.task import RubricFactory
 from companyos_players import ApprovalSkill, RecordSkill, RequestSkill, TicketSkill, ToolClient, ToolRefusedError
-from verification.privileged.oracle import PrivilegedOracle
+from companyos_players.approvals import default_answer
+from companyos_players.field_names import rename_fields
+from companyos_players.tickets import STATUS_CHANGED
 
 COLLEAGUE_WAIT_MINUTES = 1440
 LONGEST_REFRESH_MINUTES = 95
@@ -60,11 +65,15 @@ READS = {
 _ROW_PATH = re.compile(r"(?P<table>[a-z._]+)\[(?P<key>.+)\]")
 
 
-class OutcomeOracle(PrivilegedOracle):
-    """Reaches a declared outcome."""
+class OutcomeOracle:
+    """Does the work on the ticket of a known instance. It reads only data that the episode creates."""
 
-    def __init__(self, case: DeclaredCase, client: ToolClient) -> None:
-        super().__init__(case, client)
+    def __init__(self, case: DeclaredCase, client: ToolClient, answers: Mapping[str, str]) -> None:
+        self.case = case
+        self.client = client
+        self.answers = answers
+        """The answers that approvers accept, by question."""
+        self.ticket = TicketSkill(client, case.ticket_key)
         self.records = RecordSkill(client)
         self.requests = RequestSkill(client)
         self.approved: dict[str, str] = {}
@@ -74,11 +83,56 @@ class OutcomeOracle(PrivilegedOracle):
         self.assigned = Counter(_only_assignees(case))
         """The number of tickets per person: tickets that only this person may have, and those assigned so far."""
 
+    async def answer(self, text: str) -> str:
+        """Return the accepted answer to a question; the text may start with an introduction."""
+        known = [answer for question, answer in self.answers.items() if text.endswith(question)]
+        return known[0] if known else await default_answer(text)
+
     async def work(self) -> None:
-        """Submit the report, or do the work on the ticket."""
-        if self.case.outcome.answers:
+        """Submit the report, or do the work on the ticket from the first status to `finish`."""
+        case = self.case
+        if case.outcome.answers:
             await self.report()
-        await super().work()
+        if case.first_status is None:
+            await self.ticket.transition("open")
+        if case.refusal is not None:
+            await self.learn()
+            reason = {"reason_code": case.refusal.code, "reason_ref": case.refusal.references[-1]}
+            await self.ticket.transition("cancelled", **reason)
+            await self.client.finish("refused", "The policy does not allow it.", **reason)
+        await self.unblock()
+        if case.needs_priority:
+            await self.ticket.set_priority(case.priority)
+        if case.needs_assignee:
+            await self.ticket.assign(case.assignee_ids[0])
+        for item in case.open_items:
+            await self.look_up(item)
+            await self.ticket.complete_item(item.id)
+        await self.ticket.verify()
+        await self.execute()
+        try:
+            await self.end()
+        except ToolRefusedError as refusal:
+            if refusal.code != STATUS_CHANGED:
+                raise
+            await self.end()
+        await self.reread()
+        await self.client.finish("done", "It is done.")
+
+    async def end(self) -> None:
+        """Move the ticket from its current status to its end status."""
+        ticket = await self.reread()
+        if ticket["status"] != "in_progress":
+            await self.ticket.transition("in_progress")
+        if self.case.end_status != "in_progress":
+            await self.ticket.transition(self.case.end_status)
+
+    async def reread(self) -> dict[str, Any]:
+        """Read the ticket, which colleagues may have changed, and restore the priority."""
+        ticket = await self.ticket.read()
+        if ticket["priority"] != self.case.priority:
+            await self.ticket.set_priority(self.case.priority)
+        return ticket
 
     async def report(self) -> None:
         """Declare the answers once all metrics are fresh at the same time, or the reason why there are none."""
@@ -132,7 +186,21 @@ class OutcomeOracle(PrivilegedOracle):
         """Settle the parts that block the ticket, then resolve, unlink or await the blocker."""
         if self.has_parts:
             await self.settle()
-        await super().unblock()
+        blocker = self.case.blocker
+        if blocker is None:
+            if self.case.first_status == "blocked":
+                await self.ticket.transition("open")
+            return
+        if blocker.resolution is BlockerResolution.RESOLVE:
+            await TicketSkill(self.client, blocker.key).transition("resolved")
+        if blocker.resolution is BlockerResolution.UNLINK:
+            await self.ticket.unlink(blocker.link_id, "This was linked by mistake.")
+        if blocker.resolution is BlockerResolution.WAIT:
+            await self.ticket.read()
+            minutes = ceil((blocker.free_at - self.client.now()).total_seconds() / 60)
+            await self.client.wait(max(1, minutes))
+        if self.case.first_status == "blocked":
+            await self.ticket.transition("open")
 
     async def execute(self) -> None:
         """Settle the entities, then get the approvals, link the last one and reach the goals."""
@@ -375,3 +443,16 @@ def _metric_ids(metric: MetricSpec) -> tuple[str, ...]:
 
 def _changed(fields: Any, held: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if held.get(name) != value}
+
+
+def privileged_player(scenario: str) -> Callable[[int, int, Call], Awaitable[None]]:
+    """Return a player of the instances of a scenario, by seed and chaos level; it knows names that drift changed."""
+
+    async def play_seed(seed: int, chaos: int, call: Call) -> None:
+        instance = catalogue()[scenario].plan(seed, chaos)
+        reactions = instance.documents["approvalflow"]["reactions"]
+        answers = {row["reason"]: str(row["accepted"][0]) for row in reactions if row["accepted"]}
+        case = cast(RubricFactory, instance.build_rubric).case
+        await OutcomeOracle(case, ToolClient(rename_fields(instance.drift.names, call)), answers).work()
+
+    return play_seed

@@ -11,7 +11,7 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_players.player import Player, Step
 from companyos_shared.streams import Stream
-from verification.privileged.registry import privileged_player
+from verification.privileged.outcome_oracle import privileged_player
 from verification.proof.episode_runner import RecordedEpisode, StepRecord, record_episode
 
 FAIR, PRIVILEGED = "fair", "privileged"
