@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from companyos_gateway.scenarios.api import Instance
-from verification.plausibility import history, order, people, records, schedule, texts
+from verification.plausibility import history, order, people, records, texts
 from verification.plausibility.facts import Facts, Finding
 
 Rule = Callable[[Facts], Iterable[tuple[str, str]]]
@@ -33,7 +33,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "cumulative metrics": records.cumulative_metrics,
         "texts": texts.texts,
         "checklists": texts.checklists,
-        "scheduled events": schedule.scheduled_events,
+        "scheduled events": people.scheduled_events,
     }
 )
 

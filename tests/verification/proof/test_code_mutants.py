@@ -21,7 +21,6 @@ from companyos_gateway.scenarios.blocks.task import RubricFactory
 from tests.scenarios.engine import open_engine
 from verification.proof.code_mutation.call_tracing import trace_calls
 from verification.proof.code_mutation.corpus import CorpusTask, instance_seeds, random_traces, task_of
-from verification.proof.code_mutation.equivalent_mutants import reasons
 from verification.proof.code_mutation.mutant_runner import (
     REWARD,
     MutantRunner,
@@ -30,7 +29,7 @@ from verification.proof.code_mutation.mutant_runner import (
     mutants_for,
     source_of,
 )
-from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of
+from verification.proof.code_mutation.mutants import Mutant, apply_mutant, mutants_of, reasons
 from verification.proof.code_mutation.patching import mutant_in_place
 from verification.proof.players.oracles import MUTATION_LEVEL
 

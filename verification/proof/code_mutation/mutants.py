@@ -1,11 +1,17 @@
-"""Creates mutants of a module: one comparison, condition, connective, operator, number or quantifier changed."""
+"""Creates mutants of a module: one comparison, condition, connective, operator, number or quantifier changed.
+
+`explained.toml` lists mutants that are expected to survive, each with the reason.
+"""
 
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 
 _COMPARISON_SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -189,3 +195,19 @@ def _replace_node(node: ast.expr, other: ast.expr) -> None:
     node.__dict__.clear()
     node.__dict__.update(copied.__dict__)
     node.lineno, node.col_offset = location
+
+
+Key = tuple[str, str, str, str]
+
+
+@cache
+def reasons() -> dict[Key, str]:
+    """Return the reasons by module, function, source line and change."""
+    text = resources.files(__package__).joinpath("explained.toml").read_text(encoding="utf-8")
+    entries = tomllib.loads(text)["mutant"]
+    return {(item["module"], item["function"], item["line"], item["change"]): item["why"] for item in entries}
+
+
+def survival_reason(mutant: Mutant) -> str | None:
+    """Return the reason for which a mutant may survive, or None."""
+    return reasons().get(mutant.key)

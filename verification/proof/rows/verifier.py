@@ -13,7 +13,6 @@ from companyos_gateway.evaluation.rubric import DECLARATION
 from companyos_players.registry import fair_player
 from verification.proof.bounds import MIN_KILLED, MIN_NAMED, MIN_RIGHT, MIN_WRONG
 from verification.proof.code_mutation.corpus import random_traces, shift_tasks, task_of, tasks_of
-from verification.proof.code_mutation.equivalent_mutants import survival_reason
 from verification.proof.code_mutation.mutant_runner import (
     MutantRunner,
     Trial,
@@ -21,7 +20,7 @@ from verification.proof.code_mutation.mutant_runner import (
     is_whole,
     sample_mutants,
 )
-from verification.proof.code_mutation.mutants import Mutant
+from verification.proof.code_mutation.mutants import Mutant, survival_reason
 from verification.proof.episode_runner import RecordedEpisode, record_episode
 from verification.proof.final_states.channels import channels_at
 from verification.proof.final_states.fact_mutations import Channel, Fact, deciding_facts, forget
