@@ -20,23 +20,22 @@ from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.task import RubricFactory, ScenarioCase
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.scenarios.shifts import find_scenario
-from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from companyos_shared.wire.control import Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
 from verification.proof.code_mutation.shift_variants import SHIFT_VARIANTS
 from verification.proof.code_mutation.targeted_variants import targeted_variants
 from verification.proof.code_mutation.variants import pointed_variants, variants
-from verification.proof.episode_runner import RecordedEpisode, record_episode
+from verification.proof.episode_runner import RecordedEpisode
 from verification.proof.final_states.final_state import FinalState
 from verification.proof.final_states.invalid_mutations import invalid_mutations
 from verification.proof.final_states.mutations import Mutation, OracleRun
 from verification.proof.final_states.valid_mutations import valid_mutations
 from verification.proof.players.oracles import (
-    FAIR,
     MUTATION_LEVEL,
     NO_TRANSPORT_FAULTS,
     OUTCOMES,
+    undisturbed_fair_trace,
     undisturbed_trace,
 )
 from verification.proof.reward_fuzz import outcome_cases, trace_of
@@ -100,15 +99,7 @@ async def tasks_of(engine: EpisodeEngine, scenario: str, count: int) -> list[Cor
 async def task_of(engine: EpisodeEngine, scenario: str, seed: int, *, most: int = _FEW_CASES) -> CorpusTask:
     """Play an instance and mutate its final state: correct and incorrect mutations, variants and targeted variants."""
     oracle_run = await undisturbed_trace(engine, scenario, seed)
-    foreign = await record_episode(
-        engine,
-        scenario,
-        FAIR,
-        fair_player(scenario),
-        seed=seed + 1,
-        chaos=MUTATION_LEVEL,
-        overrides=NO_TRANSPORT_FAULTS,
-    )
+    foreign = await undisturbed_fair_trace(engine, scenario, seed + 1)
     named = [mutate for _, mutate in (*valid_mutations(oracle_run), *invalid_mutations(oracle_run, foreign))]
     stream = Stream("proof", "variants", scenario, seed)
     kinds = named, list(variants(oracle_run)), list(pointed_variants(oracle_run))
@@ -128,9 +119,7 @@ async def shift_tasks(engine: EpisodeEngine) -> list[CorpusTask]:
         features = {seed: _features(name, seed) for seed in range(_SEARCHED_SHIFTS)}
         seed = max(features, key=lambda seed: len(features[seed] - seen))
         seen |= features[seed]
-        oracle_run = await record_episode(
-            engine, name, FAIR, fair_player(name), seed=seed, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
-        )
+        oracle_run = await undisturbed_fair_trace(engine, name, seed)
         mutations = list(variants(oracle_run))
         drawn = Stream("proof", "variants", name, seed).sample(mutations, min(_MANY_CASES, len(mutations)))
         tasks.append(_corpus_task(name, oracle_run, [*drawn, *SHIFT_VARIANTS]))

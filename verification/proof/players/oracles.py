@@ -10,6 +10,7 @@ from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.scenarios import catalogue
 from companyos_gateway.scenarios.blocks.chaos_draws import draw_chaos
 from companyos_players.player import Player, Step
+from companyos_players.registry import fair_player
 from companyos_shared.streams import Stream
 from verification.privileged.outcome_oracle import privileged_player
 from verification.proof.episode_runner import RecordedEpisode, StepRecord, record_episode
@@ -43,6 +44,14 @@ async def undisturbed_trace(engine: EpisodeEngine, scenario: str, seed: int) -> 
     player = privileged_oracle(scenario, seed, MUTATION_LEVEL)
     return await record_episode(
         engine, scenario, PRIVILEGED, player, seed=seed, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
+    )
+
+
+async def undisturbed_fair_trace(engine: EpisodeEngine, scenario: str, seed: int) -> RecordedEpisode:
+    """Play the fair oracle at the mutation level without transport faults, and record it."""
+    player = fair_player(scenario)
+    return await record_episode(
+        engine, scenario, FAIR, player, seed=seed, chaos=MUTATION_LEVEL, overrides=NO_TRANSPORT_FAULTS
     )
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Verdict
 from companyos_gateway.evaluation.rubric import DECLARATION
-from companyos_players.registry import fair_player
 from verification.proof.bounds import MIN_KILLED, MIN_NAMED, MIN_RIGHT, MIN_WRONG
 from verification.proof.code_mutation.corpus import random_traces, shift_tasks, task_of, tasks_of
 from verification.proof.code_mutation.mutant_runner import (
@@ -30,10 +29,10 @@ from verification.proof.final_states.invalid_mutations import invalid_mutations
 from verification.proof.final_states.mutations import NamedMutations
 from verification.proof.final_states.valid_mutations import AS_IT_WAS, valid_mutations
 from verification.proof.players.oracles import (
-    FAIR,
     MUTATION_LEVEL,
     NO_TRANSPORT_FAULTS,
     OUTCOMES,
+    undisturbed_fair_trace,
     undisturbed_seed,
     undisturbed_trace,
 )
@@ -100,11 +99,9 @@ class Verifier(Row):
         if job.part.startswith(CHANNELS):
             return await _show_facts(engine, job)
         job = replace(job, seed=undisturbed_seed(job.scenario, job.seed, job.part))
-        scenario, seed, level = job.scenario, job.seed, job.level
+        scenario, seed = job.scenario, job.seed
         oracle_run = await undisturbed_trace(engine, scenario, seed)
-        foreign = await record_episode(
-            engine, scenario, FAIR, fair_player(scenario), seed=seed + 1, chaos=level, overrides=NO_TRANSPORT_FAULTS
-        )
+        foreign = await undisturbed_fair_trace(engine, scenario, seed + 1)
         if not oracle_run.result.success:
             return [
                 Tally(promise=RIGHT, n=1, scenario=job.scenario, faults=(f"{job.scenario}: {oracle_run.result.place}",))
