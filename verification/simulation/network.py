@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import httpx
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp
 
 from verification.simulation.scheduler import Process, Scheduler
 
@@ -121,38 +120,7 @@ def _ignore_response(_response: httpx.Response | None) -> None:
 
 
 async def _serve_request(app: ASGIApp, request: httpx.Request, answer: _ResponseCallback) -> None:
-    """Serve one request with an app."""
-    status, headers, body = 500, list[tuple[bytes, bytes]](), b""
-    path, _, query = request.url.raw_path.partition(b"?")
-    scope: dict[str, Any] = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": request.method,
-        "scheme": "http",
-        "path": request.url.path,
-        "raw_path": path,
-        "query_string": query,
-        "root_path": "",
-        "headers": [(name.lower(), value) for name, value in request.headers.raw],
-        "client": ("127.0.0.1", 1),
-        "server": ("service", 80),
-        "state": {},
-    }
-    messages: list[Message] = [{"type": "http.request", "body": request.content, "more_body": False}]
-
-    async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
-
-    async def send(message: Message) -> None:
-        nonlocal status, headers, body
-        if message["type"] == "http.response.start":
-            status, headers = message["status"], list(message.get("headers", ()))
-        else:
-            body += message.get("body", b"")
-
-    try:
-        await app(scope, receive, send)
-    except Exception:  # noqa: BLE001 - a real server responds with 500 as well
-        status, headers, body = 500, [], b""
-    answer(httpx.Response(status, headers=headers, content=body))
+    """Serve one request with an app; an exception becomes a response with status 500, as on a real server."""
+    response = await httpx.ASGITransport(app, raise_app_exceptions=False).handle_async_request(request)
+    await response.aread()
+    answer(response)
