@@ -23,14 +23,13 @@ from companyos.policies import load_policy
 from companyos.runner.plots import COLOURS, DOTS_PER_INCH
 from companyos.runner.statistics import wilson_interval
 from companyos_gateway.chaos import levels
-from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.shift_features import Feature
 from companyos_players.player import Player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, shift_player
 from companyos_shared.temporary_folders import temporary_data_folder
 from verification.git import commit
 from verification.in_process import in_process_runtime
-from verification.proof.episode_runner import play
+from verification.proof.episode_runner import EpisodeResult, play
 from verification.reference.markdown import table
 
 WORKERS, ORACLE = ("worker1", "worker2", "worker3"), "oracle"
@@ -51,10 +50,10 @@ class Tally:
     cases: list[bool] = field(default_factory=list)
     features: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def add(self, success: bool, episode: Episode) -> None:
+    def add(self, result: EpisodeResult) -> None:
         """Count an episode."""
-        verdict = episode.verdict()
-        self.merge([Tally([success], list(verdict.cases.values()), dict(verdict.features))])
+        assert result.verdict is not None, result.place
+        self.merge([Tally([result.success], list(result.verdict.cases.values()), dict(result.verdict.features))])
 
     def merge(self, others: Iterable[Tally]) -> Tally:
         """Add the results of other tallies, and return this tally."""
@@ -83,17 +82,9 @@ async def _play_shifts(size: str, level: int, seeds: Sequence[int]) -> dict[Cell
         async with in_process_runtime(folder) as runtime:
             engine = runtime.engine()
             for seed, policy in product(seeds, POLICIES):
-                ended: list[Episode] = []
-                result = await play(
-                    engine,
-                    f"{SHIFT_PREFIX}{size}",
-                    policy,
-                    _player(policy),
-                    seed=seed,
-                    chaos=level,
-                    on_end=ended.append,
-                )
-                tallies[policy, size, level].add(result.success, ended[0])
+                player = _player(policy)
+                result = await play(engine, f"{SHIFT_PREFIX}{size}", policy, player, seed=seed, chaos=level)
+                tallies[policy, size, level].add(result)
     return tallies
 
 

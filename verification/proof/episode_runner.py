@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +20,12 @@ from companyos_shared.streams import Stream, digest
 MAX_TRIES = 3
 """Maximum number of attempts at an episode that ends with an infrastructure error."""
 
-StepObserver = Callable[[Episode, str, dict[str, Any], StepView], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeResult:
     """One episode: player, instance and result.
 
-    `failure` is the primary failed check, if it failed. `player_error` is the exception that the player raised.
+    `verdict` is None after an infrastructure error. `player_error` is the exception that the player raised.
     """
 
     player: str
@@ -39,7 +37,7 @@ class EpisodeResult:
     steps: int
     max_steps: int
     digest: str
-    failure: str | None = None
+    verdict: Verdict | None = None
     player_error: str | None = None
 
     @property
@@ -50,9 +48,20 @@ class EpisodeResult:
     @property
     def place(self) -> str:
         """A description of the episode."""
-        reason = self.player_error or self.failure
+        reason = self.player_error or self._failure
         result = str(self.outcome) if reason is None else f"{self.outcome}, {reason}"
         return f"{self.player}, seed {self.seed}, chaos {self.chaos}: {result}"
+
+    @property
+    def _failure(self) -> str | None:
+        """The primary failed check with the expected and the found state, or the damaged entities."""
+        if self.verdict is None or self.success:
+            return None
+        failed = next((check for check in self.verdict.checks if check.id == self.verdict.primary_failure), None)
+        if failed is None or failed.mismatch is None:
+            return f"damaged {', '.join(self.verdict.damage)}" if self.verdict.damage else None
+        mismatch = failed.mismatch
+        return f"{failed.id}: {mismatch.entity}: expected {mismatch.expected}, found {mismatch.found}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,62 +106,11 @@ async def play(
     seed: int,
     chaos: int,
     overrides: Mapping[str, float] | None = None,
-    on_step: StepObserver | None = None,
-    on_end: Callable[[Episode], None] | None = None,
 ) -> EpisodeResult:
     """Play one episode on an engine and free it. If the player stops early, the episode is finished as impossible."""
     options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
-    episode = await engine.reset(options)
-    observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
-
-    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
-        if episode.done:
-            raise EpisodeOverError
-        seen = await engine.step(episode, tool, arguments)
-        observed.append(seen.model_dump())
-        view = build_step_view(seen)
-        if on_step is not None:
-            on_step(episode, tool, arguments, view)
-        return view
-
-    player_error = None
-    try:
-        await player(task_view(engine, episode), call)
-    except EpisodeOverError:
-        pass
-    except Exception as error:  # noqa: BLE001  # the exception of a player is part of its result
-        player_error = f"{type(error).__name__}: {error}"
-    if not episode.done:
-        await call("finish", {"outcome": "impossible", "summary": "The player gave up."})
-    assert episode.outcome is not None
-    if on_end is not None:
-        on_end(episode)
-    failure = (
-        None if episode.outcome in (Outcome.SUCCESS, Outcome.INFRA_ERROR) else _describe_failure(episode.verdict())
-    )
-    engine.store.free(episode)
-    return EpisodeResult(
-        player=name,
-        seed=seed,
-        chaos=chaos,
-        kinds=frozenset(str(injection.kind) for injection in episode.task.instance.injections),
-        outcome=episode.outcome,
-        return_=episode.progress.ledger.return_,
-        steps=episode.step,
-        max_steps=episode.task.instance.max_steps,
-        digest=digest(observed),
-        failure=failure,
-        player_error=player_error,
-    )
-
-
-def _describe_failure(verdict: Verdict) -> str | None:
-    """Return the primary failed check with the expected and the found state, or the damaged entities."""
-    failed = next((check for check in verdict.checks if check.id == verdict.primary_failure), None)
-    if failed is None or failed.mismatch is None:
-        return f"damaged {', '.join(verdict.damage)}" if verdict.damage else None
-    mismatch = failed.mismatch
-    return f"{failed.id}: {mismatch.entity}: expected {mismatch.expected}, found {mismatch.found}"
+    result, _, _ = await _play(engine, options, name, player)
+    return result
 
 
 async def record_episode(
@@ -166,42 +124,11 @@ async def record_episode(
     overrides: Mapping[str, float] | None = None,
 ) -> RecordedEpisode:
     """Play one episode and record it; an episode with an infrastructure error is repeated."""
+    options = ResetOptions(scenario=scenario, seed=seed, chaos=chaos, chaos_overrides=dict(overrides or {}))
     for _ in range(MAX_TRIES):
-        step_records: list[StepRecord] = []
-        ended: list[Episode] = []
-
-        def on_step(
-            episode: Episode,
-            tool: str,
-            arguments: dict[str, Any],
-            view: StepView,
-            step_records: list[StepRecord] = step_records,
-        ) -> None:
-            step_records.append(
-                StepRecord(
-                    tool=tool,
-                    arguments=arguments,
-                    reward=view.reward,
-                    problem=view.error or view.problem,
-                    potential=episode.progress.ledger.potential,
-                    costs=_total_costs(episode.progress.ledger),
-                )
-            )
-
-        result = await play(
-            engine,
-            scenario,
-            name,
-            player,
-            seed=seed,
-            chaos=chaos,
-            overrides=overrides,
-            on_step=on_step,
-            on_end=ended.append,
-        )
+        result, episode, step_records = await _play(engine, options, name, player)
         if result.outcome is not Outcome.INFRA_ERROR:
             break
-    episode = ended[0]
     return RecordedEpisode(
         result=result,
         instance=episode.task.instance,
@@ -209,6 +136,61 @@ async def record_episode(
         finish=episode.progress.finish,
         step_records=tuple(step_records),
     )
+
+
+async def _play(
+    engine: EpisodeEngine, options: ResetOptions, name: str, player: Player
+) -> tuple[EpisodeResult, Episode, list[StepRecord]]:
+    episode = await engine.reset(options)
+    observed: list[Any] = [episode.first_observation().model_dump(mode="json")]
+    step_records: list[StepRecord] = []
+
+    async def call(tool: str, arguments: dict[str, Any], /) -> StepView:
+        if episode.done:
+            raise EpisodeOverError
+        seen = await engine.step(episode, tool, arguments)
+        observed.append(seen.model_dump())
+        view = build_step_view(seen)
+        ledger = episode.progress.ledger
+        step_records.append(
+            StepRecord(
+                tool=tool,
+                arguments=arguments,
+                reward=view.reward,
+                problem=view.error or view.problem,
+                potential=ledger.potential,
+                costs=_total_costs(ledger),
+            )
+        )
+        return view
+
+    player_error = None
+    try:
+        await player(task_view(engine, episode), call)
+    except EpisodeOverError:
+        pass
+    except Exception as error:  # noqa: BLE001  # the exception of a player is part of its result
+        player_error = f"{type(error).__name__}: {error}"
+    if not episode.done:
+        await call("finish", {"outcome": "impossible", "summary": "The player gave up."})
+    assert episode.outcome is not None
+    verdict = None if episode.outcome is Outcome.INFRA_ERROR else episode.verdict()
+    engine.store.free(episode)
+    key = episode.task.key
+    result = EpisodeResult(
+        player=name,
+        seed=key.seed,
+        chaos=key.chaos,
+        kinds=frozenset(str(injection.kind) for injection in episode.task.instance.injections),
+        outcome=episode.outcome,
+        return_=episode.progress.ledger.return_,
+        steps=episode.step,
+        max_steps=episode.task.instance.max_steps,
+        digest=digest(observed),
+        verdict=verdict,
+        player_error=player_error,
+    )
+    return result, episode, step_records
 
 
 def _total_costs(ledger: RewardLedger) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES
 from companyos_gateway.engine.engine import EpisodeEngine
-from companyos_gateway.engine.episode import Episode
 from companyos_gateway.scenarios.catalogue import builtin_names
 from companyos_players.registry import fair_player
 from companyos_players.shift_ablations import ABLATIONS, ONE_AT_A_TIME, SHIFT_ADVERSARIES, shift_player
@@ -61,16 +60,14 @@ class Shifts(Row):
         if name == ADVERSARIES:
             return await _play_adversaries(engine, job, f"{SHIFT_PREFIX}{size}")
         player = fair_player(f"{SHIFT_PREFIX}{size}") if name == FAIR else shift_player(ABLATIONS[name])
-        ended: list[Episode] = []
-        result = await play(
-            engine, f"{SHIFT_PREFIX}{size}", name, player, seed=job.seed, chaos=job.level, on_end=ended.append
-        )
+        result = await play(engine, f"{SHIFT_PREFIX}{size}", name, player, seed=job.seed, chaos=job.level)
+        cases, features = ({}, {}) if result.verdict is None else (result.verdict.cases, result.verdict.features)
         where = f"{job.part}, level {job.level}"
         if name == FAIR:
-            unsolved = [key for key, is_solved in ended[0].verdict().cases.items() if not is_solved]
+            unsolved = [key for key, is_solved in cases.items() if not is_solved]
             faults = () if result.success else (f"{result.place}: {', '.join(unsolved) or result.player_error}",)
             return [Tally(promise=SOLVED, n=SHIFT_SIZES[size], who=where, faults=faults)]
-        asks = name == ONE_AT_A_TIME or ABLATIONS[name].lacks in ended[0].verdict().features
+        asks = name == ONE_AT_A_TIME or ABLATIONS[name].lacks in features
         tallies = [Tally(promise=SUCCESS_RATE, n=1, who=where, values=(float(result.success),))] if asks else []
         if name == ONE_AT_A_TIME and (size, job.level) == OVERLOAD:
             return [*tallies, Tally(promise=OVERLOADED, n=1, values=(float(result.success),))]
