@@ -9,9 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
-from companyos.cluster.worker import dump_plan, load_plan
 from companyos.extras import install_command
-from companyos.runner import EpisodePlan
 
 RUNNER = CliRunner()
 
@@ -34,8 +32,3 @@ def test_without_ray_the_error_names_the_install_command() -> None:
     answer = RUNNER.invoke(app, ["eval", "--policy", "noop", "--cluster", "auto"])
     assert answer.exit_code == 1
     assert install_command("ray") in re.sub(r"\s+", " ", answer.output)
-
-
-def test_a_plan_is_serialized_without_loss() -> None:
-    plan = EpisodePlan(scenario="vendor_onboarding", seed=2**53 - 1, chaos=4, policy="noop", trial=3)
-    assert load_plan(dump_plan(7, plan)) == (7, plan)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from companyos.cluster.parquet import TrajectoryTable
-from companyos.cluster.worker import PLAN, PLAYED, ClusterWorker, dump_plan, load_played
+from companyos.cluster.worker import PLAN, RESULT, ClusterResult, ClusterWorker
 from companyos.extras import require_extra
-from companyos.policies import PolicyUnavailableError, ReportsUsage, load_policy
-from companyos.runner import EpisodePlan, PlayedEpisode, RunFolder
-from companyos.runner.batch import EpisodeObserver, PolicyFactory
-from companyos.runner.episode import ResetRejectedError
+from companyos.policies import load_policy
+from companyos.runner import EpisodePlan, PlayedEpisode
+from companyos.runner.batch import EpisodeObserver, PolicyFactory, run_folder
 
 PARALLEL = 4
 """Concurrent episodes of one worker; a lost node loses at most this many."""
@@ -56,19 +55,14 @@ def play_on_cluster(
     """
     with require_extra("ray", "ray"):
         import ray  # noqa: F401
-    policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
-    settings = {name: policy.settings for name, policy in policies.items() if isinstance(policy, ReportsUsage)}
-    folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
-    played: dict[int, PlayedEpisode] = {}
+    folder = run_folder(out, plans, make_policy, resume=resume, overwrite=overwrite)
+    played: dict[EpisodePlan, PlayedEpisode] = {}
     kept = folder.kept if folder is not None else {}
-    remaining = []
-    for number, plan in enumerate(plans):
-        if plan in kept:
-            played[number] = PlayedEpisode(plan=plan, record=kept[plan])
-            if on_played is not None:
-                on_played(played[number])
-        else:
-            remaining.append((number, plan))
+    for plan, record in kept.items():
+        played[plan] = PlayedEpisode(plan=plan, record=record)
+        if on_played is not None:
+            on_played(played[plan])
+    remaining = [plan for plan in plans if plan not in kept]
     table = TrajectoryTable(out, list(kept.values())) if out is not None else None
     try:
         with _cluster(address, on_started) if remaining else nullcontext():
@@ -80,40 +74,38 @@ def play_on_cluster(
                 keeps_evidence=out is not None,
                 episode_time_s=episode_time_s,
             ):
-                number = result["number"]
-                if number in played:
-                    raise AssertionError(f"episode {number} was returned twice")
-                played[number] = load_played(result, plans[number])
+                plan = result.played.plan
+                if plan in played:
+                    raise AssertionError(f"episode {plan.name} was returned twice")
+                played[plan] = result.played
                 if folder is not None and table is not None:
-                    folder.add(played[number], result["evidence"])
-                    table.add(played[number], result["node"])
+                    folder.add(result.played, result.evidence)
+                    table.add(result.played, result.node)
                 if on_played is not None:
-                    on_played(played[number])
+                    on_played(result.played)
     finally:
         if folder is not None:
             folder.close()
         if table is not None:
             table.close()
-    return [played[number] for number in range(len(plans))]
+    return [played[plan] for plan in plans]
 
 
 def _stream_results(
-    remaining: Sequence[tuple[int, EpisodePlan]],
+    remaining: Sequence[EpisodePlan],
     make_policy: PolicyFactory,
     *,
     workers: int | None,
     parallel: int,
     keeps_evidence: bool,
     episode_time_s: float | None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ClusterResult]:
     """Yield the result of each plan as it arrives."""
-    import json
-
     import ray
 
     if not remaining:
         return
-    rows = [{PLAN: dump_plan(number, plan)} for number, plan in remaining]
+    rows = [{PLAN: pickle.dumps(plan)} for plan in remaining]
     batches = -(-len(rows) // parallel)
     max_workers = min(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), batches)
     context = ray.data.DataContext.get_current()
@@ -129,11 +121,9 @@ def _stream_results(
         fn_constructor_kwargs={"keeps_evidence": keeps_evidence, "episode_time_s": episode_time_s},
     )
     for row in results.iter_rows():
-        result = json.loads(row[PLAYED])
-        if "refused" in result:
-            raise {"PolicyUnavailableError": PolicyUnavailableError}.get(result["kind"], ResetRejectedError)(
-                result["refused"]
-            )
+        result = pickle.loads(row[RESULT])  # noqa: S301 - from a worker of this run
+        if isinstance(result, Exception):
+            raise result
         yield result
 
 

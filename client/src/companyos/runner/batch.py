@@ -44,9 +44,7 @@ async def play_all(
     Raises UnknownPolicyError, PolicyUnavailableError, RunMismatchError, RunExistsError, ResetRejectedError and
     ConnectionError before or at the start of an episode. Failures during an episode become its outcome `infra_error`.
     """
-    policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
-    settings = {name: _settings_of(policy) for name, policy in policies.items()}
-    folder = RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
+    folder = run_folder(out, plans, make_policy, resume=resume, overwrite=overwrite)
     async with Trainer(base_url, headers=bearer(token)) as trainer:
         kept = folder.kept if folder is not None else {}
         remaining = iter([plan for plan in plans if plan not in kept])
@@ -63,6 +61,15 @@ async def play_all(
         if isinstance(failure, BaseException):
             raise failure
     return [batch.played[plan] for plan in plans]
+
+
+def run_folder(
+    out: Path | None, plans: Sequence[EpisodePlan], make_policy: PolicyFactory, *, resume: bool, overwrite: bool
+) -> RunFolder | None:
+    """Return the writer of a run, if it is stored. Raises the errors of RunFolder, and those of unusable policies."""
+    policies = {name: make_policy(name) for name in sorted({plan.policy for plan in plans})}
+    settings = {name: _settings_of(policy) for name, policy in policies.items()}
+    return RunFolder(out, plans, settings=settings, resume=resume, overwrite=overwrite) if out is not None else None
 
 
 def _settings_of(policy: Policy) -> Mapping[str, Any]:
