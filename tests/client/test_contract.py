@@ -34,8 +34,13 @@ def test_an_episode_record_has_exactly_the_documented_fields_in_order() -> None:
         {"seed": "abc"},
         {"seed": 1.0},
         {"seed": True},
+        {"seed": [7]},
+        {"seed": 2**53},
         {"chaos": 9},
+        {"chaos": -1},
+        {"chaos": 0.5},
         {"chaos": "1"},
+        {"scenario": 7},
         {"unknown": 1},
     ],
 )

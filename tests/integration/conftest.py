@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import requests
 
 from companyos.enterprise import Enterprise
-from tests.integration.http_episode import HttpEpisode
 from tests.integration.processes import companyos_up, enterprise, service
 
 
@@ -47,11 +45,3 @@ def ticketdesk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a TicketDesk that runs alone."""
     with service("ticketdesk", tmp_path_factory.mktemp("standalone")) as address:
         yield address
-
-
-@pytest.fixture
-def episode(url: str, http: requests.Session) -> HttpEpisode:
-    """Provide a new episode of seed 1, without chaos."""
-    fresh = HttpEpisode(url, http)
-    fresh.reset(seed=1, chaos=0)
-    return fresh
