@@ -39,33 +39,6 @@ async def play_on(env: CompanyOSEnv, key: str) -> list[Any]:
     return [(step.observation.model_dump(), step.reward, step.done) for step in steps]
 
 
-async def test_a_restored_episode_continues_identically(guarded: SecuredEnterprise) -> None:
-    async with an_env(guarded) as env:
-        key = await begin(env)
-        kept = await env.snapshot()
-        before = await env.state()
-        first = await play_on(env, key)
-        back = await env.restore(kept.id)
-        assert (back.step_count, back.return_, back.now) == (kept.step, kept.return_, kept.now)
-        assert back.model_dump(exclude={"epoch"}) == before.model_dump(exclude={"epoch"})
-        assert await play_on(env, key) == first
-
-
-async def test_forks_continue_like_the_original_and_are_independent(guarded: SecuredEnterprise) -> None:
-    async with an_env(guarded) as env:
-        key = await begin(env)
-        kept = await env.snapshot()
-        forks = await env.fork(kept.id, 3)
-        output = [await play_on(fork, key) for fork in (env, *forks)]
-        assert output[1:] == output[:1] * 3
-        states = [await fork.state() for fork in forks]
-        assert len({state.episode_id for state in states}) == 3
-        assert {state.step_count for state in states} == {kept.step + 4}
-        await forks[0].call_tool("ticketdesk_update_ticket", key=key, priority="low")
-        seen = await forks[1].call_tool("ticketdesk_get_ticket", key=key)
-        assert seen.observation.result["version"] == output[0][3][0]["result"]["version"]
-
-
 async def test_if_one_fork_cannot_connect_all_forks_are_dropped(guarded: SecuredEnterprise) -> None:
     async with an_env(guarded) as env, Trainer(guarded.url, headers=bearer(guarded.token)) as trainer:
         await begin(env)
@@ -114,24 +87,6 @@ async def test_the_difference_between_two_steps_is_listed_row_by_row(guarded: Se
         assert [each.before for each in whole.services["ticketdesk"]["comments"].values()] == [None]
 
 
-async def test_a_deleted_snapshot_is_unknown_and_its_forks_continue(guarded: SecuredEnterprise) -> None:
-    async with an_env(guarded) as env:
-        key = await begin(env)
-        kept = await env.snapshot()
-        [fork] = await env.fork(kept.id)
-        await env.delete_snapshot(kept.id)
-        for refused, name in (
-            (env.restore(kept.id), kept.id),
-            (env.fork(kept.id), kept.id),
-            (env.delete_snapshot(UNKNOWN), UNKNOWN),
-        ):
-            with pytest.raises(ApiError) as refusal:
-                await refused
-            assert refusal.value.status == 404
-            assert refusal.value.message == f"unknown-snapshot: No snapshot has the id {name}."
-        assert len(await play_on(fork, key)) == 4
-
-
 async def test_an_episode_resumes_from_its_last_observation_after_a_lost_connection(
     guarded: SecuredEnterprise,
 ) -> None:
@@ -144,13 +99,6 @@ async def test_an_episode_resumes_from_its_last_observation_after_a_lost_connect
         assert await env.resume() == last
         assert (await env.state()).step_count == 3
         assert len(await play_on(env, key)) == 4
-
-
-async def test_an_open_connection_can_be_replaced(guarded: SecuredEnterprise) -> None:
-    async with an_env(guarded) as env:
-        await begin(env)
-        last = await env.call_tool("wait", minutes=5)
-        assert await env.resume() == last
 
 
 async def test_before_the_first_step_the_last_observation_is_the_first(guarded: SecuredEnterprise) -> None:
@@ -210,16 +158,6 @@ async def test_a_missing_or_wrong_token_is_rejected_by_every_transport(
             await trainer.episodes()
     for refusal in (over_socket.value, over_http.value):
         assert (refusal.problem, refusal.status) == (problem, 401)
-
-
-async def test_an_episode_token_cannot_call_trainer_routes(guarded: SecuredEnterprise) -> None:
-    async with an_env(guarded) as env:
-        await begin(env)
-        state = await env.state()
-        async with Trainer(guarded.url, headers=bearer(state.token)) as agent:
-            with pytest.raises(ApiError) as refusal:
-                await agent.snapshot(str(state.episode_id))
-        assert (refusal.value.problem, refusal.value.status) == ("trainer-token-required", 403)
 
 
 @pytest.mark.parametrize("episode_id", ["..", ".", "ä", "a?from=1", "a#b"])
