@@ -52,8 +52,6 @@ EXECUTED = frozenset({"img", "iframe", "math", "mglyph", "mtext", "base", "style
 STARTED = frozenset({"srcdoc", "autofocus", "style", "formaction", "http-equiv"})
 """Attributes of payloads that no page of the product has."""
 
-MARK_CHARS = 9
-
 
 def marked(number: int, payload: str) -> str:
     """Return a payload that starts with a mark, by which a page can be searched for it."""

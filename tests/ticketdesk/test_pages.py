@@ -54,18 +54,23 @@ async def test_edits_of_a_ticket_are_listed_newest_first_with_both_values(browse
     page = f"tickets/{TICKET}"
     before = (await browser.get(f"/tickets/{TICKET}")).json()
     assert 'data-testid="edits"' not in (await browser.get(f"/pages/{page}")).text
-    for fields in ({"priority": "low"}, {"due_at:moment": "5 Jun 2031, 17:00", "tags:list": "cold, urgent"}):
+    for fields in (
+        {"priority": "low"},
+        {"due_at:moment": "5 Jun 2031, 17:00", "tags:list": "cold, <i>urgent"},
+        {"tags:list": "cold"},
+    ):
         version = (await browser.get(f"/tickets/{TICKET}")).json()["version"]
         await browser.submit("update_ticket", page, key=TICKET, **{"if_match:int": str(version)}, **fields)
     table = (await browser.get(f"/pages/{page}")).text.partition('data-testid="edits"')[2].partition("</table>")[0]
     rows = re.findall(r"<td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td></tr>", table)
     assert [(field, after) for field, _, after in rows] == [
+        ("Tags", "cold"),
         ("Due", "5 Jun 2031, 17:00"),
-        ("Tags", "cold, urgent"),
+        ("Tags", "cold, &lt;i&gt;urgent"),
         ("Priority", "Low"),
     ]
-    assert rows[2][1] == "Critical"
-    assert rows[1][1] == (", ".join(before["tags"]) or "-")
+    earlier = ["cold, &lt;i&gt;urgent", ", ".join(before["tags"]) or "-", "Critical"]
+    assert [rows[number][1] for number in (0, 2, 3)] == earlier
 
 
 async def test_a_cross_origin_form_is_rejected(browser: PageBrowser) -> None:
