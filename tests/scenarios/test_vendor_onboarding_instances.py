@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -140,22 +140,6 @@ def test_an_authorized_approver_is_available_for_the_whole_episode() -> None:
         assert datetime.fromisoformat(live[0]["ends_at"]).date() >= today + timedelta(days=30)
 
 
-def test_missing_status_and_assignee_are_empty() -> None:
-    built, documents, _ = _build(1, missing_status=1.0, missing_assignee=1.0)
-    ticket = _row(documents["ticketdesk"]["tickets"], key=built.case.ticket_key)
-    assert ticket["status"] is None
-    assert ticket["assignee_id"] is None
-
-
-def test_a_departed_assignee_has_left() -> None:
-    for seed in SEEDS:
-        built, documents, company = _build(seed, departed_assignee=1.0)
-        ticket = _row(documents["ticketdesk"]["tickets"], key=built.case.ticket_key)
-        person = company.person(ticket["assignee_id"])
-        assert person is not None
-        assert not person.is_employed(built.world.today)
-
-
 def test_a_valid_assignee_always_exists() -> None:
     for seed in range(40):
         built, _, company = _build(seed, 4)
@@ -222,24 +206,6 @@ def test_a_refresh_changes_the_value_and_crosses_the_minimum_only_in_refusals() 
             assert old >= _minimum(built)
 
 
-def test_every_superseded_version_requires_another_priority() -> None:
-    for seed in SEEDS:
-        built, _, _ = _build(seed, superseded_policy=1.0)
-        versions, in_force = _versions(built), _in_force(built)
-        assert len(versions) >= 2
-        for row in versions:
-            priority = _priority(row.parameters, _facts(built).amount_cents, _facts(built).vendor.risk_tier)
-            assert (priority == built.case.priority) == (row is in_force), row.parameters
-        assert in_force.effective_to is None
-
-
-def _priority(figures: dict[str, Any], amount_cents: int, tier: str) -> str:
-    ladder = ["low", "medium", "high", "critical"]
-    level = sum(1 for name in ladder[1:] if amount_cents >= figures[f"{name}_from_cents"])
-    place = min(level + (tier in figures.get("raised_risk_tiers", "").split(", ")), 3)
-    return ladder[place]
-
-
 def test_every_priority_is_required_by_some_instance() -> None:
     assert {SCENARIO.build(seed, profile_for(1), {}).case.priority for seed in range(40)} == {
         "low",
@@ -293,27 +259,6 @@ def test_either_of_two_sources_may_be_authoritative() -> None:
     assert len(names) >= 3
 
 
-DEAD_ENDS = (Kind.DELEGATE_OUT_TOO, Kind.EXPIRED_DELEGATION, Kind.LIMIT_TOO_LOW)
-
-
-@pytest.mark.parametrize("kind", DEAD_ENDS)
-def test_the_deputy_in_the_directory_has_no_authority(kind: Kind) -> None:
-    for seed in SEEDS:
-        built, documents, company = _build(seed, 0, **{kind.value: 1.0})
-        case, today = built.case, built.world.today
-        cfo = company.holders(Role.CFO, today)[0]
-        held = company.held_role(cfo.id, Role.CFO, today)
-        assert held is not None
-        deputy = held.deputy_id
-        assert deputy is not None
-        assert deputy not in case.approver_ids
-        row = _row(documents["approvalflow"]["delegations"], from_id=cfo.id, to_id=deputy)
-        ended = datetime.fromisoformat(row["ends_at"]) <= built.world.started_at or row["revoked_at"] is not None
-        short = row["limit_cents"] is not None and row["limit_cents"] < _facts(built).amount_cents
-        away = company.is_out_of_office(deputy, today)
-        assert (away, ended, short) == tuple(kind is one for one in DEAD_ENDS)
-
-
 def test_planned_reactions_are_numbered_in_order_and_the_last_one_is_not_delayed() -> None:
     for seed in SEEDS:
         built, documents, _ = _build(seed, random_rejection=1.0, information_request=1.0, slow_decision=1.0)
@@ -322,14 +267,6 @@ def test_planned_reactions_are_numbered_in_order_and_the_last_one_is_not_delayed
         assert [row["n"] for row in rows] == [1, 2]
         assert rows[0]["extra_minutes"] >= 480
         assert rows[1]["extra_minutes"] == 0
-
-
-def test_an_expired_certificate_causes_a_planned_reaction() -> None:
-    built, documents, _ = _build(1, expired_certificate=1.0)
-    held = [row for row in documents["datahub"]["certificates"] if row["vendor_id"] == _facts(built).vendor.id]
-    assert min(date.fromisoformat(row["expires_on"]) for row in held) < built.world.today
-    reactions = documents["approvalflow"]["reactions"]
-    assert [row["reason_code"] for row in reactions] == ["certificate_expired"]
 
 
 def test_an_excluded_kind_is_not_injected() -> None:
