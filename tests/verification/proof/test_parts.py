@@ -32,7 +32,7 @@ from verification.proof.players.oracles import FEASIBLE, REFUSED, undisturbed_se
 from verification.proof.players.variations import detouring, permuted_steps, repeating
 from verification.proof.rows import ROWS, Scope, difficulty
 from verification.proof.rows.adversaries import ASKED, BY_CHANCE, GUESSED
-from verification.proof.rows.base import Tally, group_tallies, summarize_violations
+from verification.proof.rows.base import Tally
 from verification.proof.rows.determinism import ONE_DIGEST
 from verification.proof.rows.leaks import Canaries, CanaryScenario
 from verification.proof.rows.splits import COLLISIONS
@@ -73,16 +73,6 @@ async def test_an_agent_that_leaves_the_work_unfinished_never_finishes_while_far
         await player(a_task(), calls)
         assert len(calls.made) > 1
         assert not {"ticketdesk_transition_ticket", "finish"} & {tool for tool, _ in calls.made}
-
-
-def test_faults_are_counted_and_the_first_ones_named() -> None:
-    assert summarize_violations([]) == "0 violations"
-    assert summarize_violations(["a", "b", "c", "d"]) == "4 violations: a; b; c; 1 more"
-
-
-def test_tallies_are_grouped_by_promise_in_their_first_order() -> None:
-    tallies = [Tally(promise=name, n=1) for name in ("b", "a", "b")]
-    assert {name: len(group) for name, group in group_tallies(tallies, "promise").items()} == {"b": 2, "a": 1}
 
 
 @pytest.mark.parametrize("letter", sorted(ROWS))
