@@ -10,13 +10,9 @@ from typing import cast
 
 import pytest
 
-from companyos_gateway.engine import service_connections
-from companyos_gateway.engine.service_connections import (
-    MAX_CONNECTIONS,
-    TRANSPORT_ERRORS,
-    ServiceConnections,
-    _Connection,
-)
+from companyos_gateway.engine import unix_connections
+from companyos_gateway.engine.service_connections import MAX_CONNECTIONS, TRANSPORT_ERRORS, open_connections
+from companyos_gateway.engine.unix_connections import UnixConnections, _Connection
 from verification.ports import free_port
 
 OK = b"HTTP/1.1 200 OK\r\nX-Kind: Note\r\nContent-Length: 2\r\n\r\n{}"
@@ -26,23 +22,27 @@ class ScriptedServer:
     """A server on a Unix socket that reads one request per response and keeps its connections."""
 
     def __init__(self, path: Path) -> None:
-        self.address = f"unix:{path}"
         self.path = path
         self.responses: list[bytes | None] = []
         """The next responses. None sends nothing; by default, OK is sent."""
         self.closes = False
         """Whether a connection is closed after its response."""
         self.requests: list[bytes] = []
+        self.may_respond = asyncio.Event()
+        self.may_respond.set()
+        self.writers: list[asyncio.StreamWriter] = []
         self.serving: list[asyncio.Task[None]] = []
         """One task per connection; it ends when the connection is closed."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.serving.append(cast("asyncio.Task[None]", asyncio.current_task()))
+        self.writers.append(writer)
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
                 self.requests.append(head + await reader.readexactly(length))
+                await self.may_respond.wait()
                 response = self.responses.pop(0) if self.responses else OK
                 for part in () if response is None else response.split(b"|"):
                     writer.write(part)
@@ -69,14 +69,14 @@ async def server(tmp_path: Path) -> AsyncIterator[ScriptedServer]:
 
 
 @pytest.fixture
-async def connections(server: ScriptedServer) -> AsyncIterator[ServiceConnections]:
-    connections = ServiceConnections(server.address)
+async def connections(server: ScriptedServer) -> AsyncIterator[UnixConnections]:
+    connections = UnixConnections(str(server.path))
     yield connections
     await connections.aclose()
 
 
 async def test_a_request_has_a_host_its_headers_and_the_length_of_its_body(
-    server: ScriptedServer, connections: ServiceConnections
+    server: ScriptedServer, connections: UnixConnections
 ) -> None:
     await connections.exchange("POST", "/notes?kind=a%20b", {"If-Match": '"é"'}, b'{"a": 1}')
     await connections.exchange("DELETE", "/notes/1", {}, b"")
@@ -89,7 +89,7 @@ async def test_a_request_has_a_host_its_headers_and_the_length_of_its_body(
     ]
 
 
-async def test_a_header_with_a_line_break_is_not_sent(server: ScriptedServer, connections: ServiceConnections) -> None:
+async def test_a_header_with_a_line_break_is_not_sent(server: ScriptedServer, connections: UnixConnections) -> None:
     for value in ("a\r\nHost: other", "a\nb", "a\rb"):
         with pytest.raises(ValueError, match="line break"):
             await connections.exchange("GET", "/notes", {"If-Match": value}, b"")
@@ -108,7 +108,7 @@ async def test_a_header_with_a_line_break_is_not_sent(server: ScriptedServer, co
     ids=["at once", "byte by byte", "in chunks", "after an interim response"],
 )
 async def test_a_response_is_received_completely_and_its_connection_is_reused(
-    server: ScriptedServer, connections: ServiceConnections, raw: bytes
+    server: ScriptedServer, connections: UnixConnections, raw: bytes
 ) -> None:
     server.responses = [raw, raw]
     for _ in range(2):
@@ -122,7 +122,7 @@ async def test_a_response_is_received_completely_and_its_connection_is_reused(
     ("status", "is_success", "is_error"), [(204, True, False), (304, False, False), (404, False, True)]
 )
 async def test_a_status_without_a_body_is_received(
-    server: ScriptedServer, connections: ServiceConnections, status: int, is_success: bool, is_error: bool
+    server: ScriptedServer, connections: UnixConnections, status: int, is_success: bool, is_error: bool
 ) -> None:
     server.responses = [b"HTTP/1.1 %d X\r\nContent-Length: 0\r\n\r\n" % status]
     response = await connections.exchange("GET", "/notes", {}, b"")
@@ -144,7 +144,7 @@ async def test_a_status_without_a_body_is_received(
     ids=["nothing", "part of the head", "part of the body", "no last chunk", "wrong length", "upgrade", "not HTTP"],
 )
 async def test_an_incomplete_or_malformed_response_is_an_error_of_the_connection(
-    server: ScriptedServer, connections: ServiceConnections, raw: bytes
+    server: ScriptedServer, connections: UnixConnections, raw: bytes
 ) -> None:
     await connections.exchange("GET", "/notes", {}, b"")
     server.responses, server.closes = [raw], True
@@ -161,7 +161,7 @@ async def test_an_incomplete_or_malformed_response_is_an_error_of_the_connection
     ids=["it asks for the close", "two responses", "two responses, one later"],
 )
 async def test_a_connection_is_not_reused_after_a_response_that_forbids_it(
-    server: ScriptedServer, connections: ServiceConnections, raw: bytes
+    server: ScriptedServer, connections: UnixConnections, raw: bytes
 ) -> None:
     server.responses = [raw]
     assert (await connections.exchange("GET", "/notes", {}, b"")).content == b"{}"
@@ -170,8 +170,52 @@ async def test_a_connection_is_not_reused_after_a_response_that_forbids_it(
     assert len(server.serving) == 2
 
 
+async def test_a_response_without_a_request_is_not_given_to_the_next_one(
+    server: ScriptedServer, connections: UnixConnections
+) -> None:
+    await connections.exchange("GET", "/notes", {}, b"")
+    server.writers[0].write(OK.replace(b"{}", b"[]"))
+    await asyncio.sleep(0.02)
+    assert (await connections.exchange("GET", "/notes", {}, b"")).content == b"{}"
+    assert len(server.serving) == 2
+
+
+async def test_a_connection_whose_request_was_not_read_completely_is_not_reused(tmp_path: Path) -> None:
+    writers: list[asyncio.StreamWriter] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+
+    listener = await asyncio.start_unix_server(refuse, tmp_path / "s")
+    connections = UnixConnections(str(tmp_path / "s"))
+    for _ in range(2):
+        async with asyncio.timeout(5):
+            response = await connections.exchange("POST", "/notes", {}, bytes(20_000_000))
+        assert response.status_code == 413
+    await connections.aclose()
+    listener.close()
+    for writer in writers:
+        writer.transport.abort()
+    await asyncio.sleep(0)
+    assert len(writers) == 2
+
+
+async def test_a_request_in_progress_is_completed_when_the_connections_are_closed(
+    server: ScriptedServer, connections: UnixConnections
+) -> None:
+    server.may_respond.clear()
+    request = asyncio.create_task(connections.exchange("GET", "/notes", {}, b""))
+    await asyncio.sleep(0.02)
+    await connections.aclose()
+    server.may_respond.set()
+    assert (await request).is_success
+    await server.wait_for_end()
+
+
 async def test_a_cancelled_request_does_not_leave_its_response_to_the_next_one(
-    server: ScriptedServer, connections: ServiceConnections
+    server: ScriptedServer, connections: UnixConnections
 ) -> None:
     await connections.exchange("GET", "/notes", {}, b"")
     server.responses = [None]
@@ -184,7 +228,7 @@ async def test_a_cancelled_request_does_not_leave_its_response_to_the_next_one(
 
 
 async def test_a_connection_is_reused_if_its_request_is_cancelled_after_the_response(
-    server: ScriptedServer, connections: ServiceConnections, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, connections: UnixConnections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = asyncio.create_task(connections.exchange("GET", "/notes", {}, b""))
     complete = _Connection.on_message_complete
@@ -202,7 +246,7 @@ async def test_a_connection_is_reused_if_its_request_is_cancelled_after_the_resp
 
 
 async def test_an_idle_connection_is_replaced_when_it_was_closed_or_is_too_old(
-    server: ScriptedServer, connections: ServiceConnections, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, connections: UnixConnections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.closes = True
     await connections.exchange("GET", "/notes", {}, b"")
@@ -210,14 +254,14 @@ async def test_an_idle_connection_is_replaced_when_it_was_closed_or_is_too_old(
     server.closes = False
     await asyncio.gather(*(connections.exchange("GET", "/notes", {}, b"") for _ in range(3)))
     assert len(server.serving) == 4
-    monkeypatch.setattr(service_connections, "KEEPALIVE_S", 0.0)
+    monkeypatch.setattr(unix_connections, "KEEPALIVE_S", 0.0)
     await connections.exchange("GET", "/notes", {}, b"")
     await asyncio.gather(*server.serving[1:4])
     assert len(server.serving) == 5
 
 
 async def test_requests_wait_for_a_connection_when_all_are_in_use(
-    server: ScriptedServer, connections: ServiceConnections
+    server: ScriptedServer, connections: UnixConnections
 ) -> None:
     responses = await asyncio.gather(
         *(connections.exchange("GET", "/notes", {}, b"") for _ in range(MAX_CONNECTIONS + 5))
@@ -228,15 +272,19 @@ async def test_requests_wait_for_a_connection_when_all_are_in_use(
 
 async def test_a_service_that_does_not_listen_is_an_error_of_the_connection(tmp_path: Path) -> None:
     for address in (f"unix:{tmp_path / 'missing'}", f"http://127.0.0.1:{free_port()}"):
+        connections = open_connections(address, None)
         with pytest.raises(TRANSPORT_ERRORS):
-            await ServiceConnections(address).exchange("GET", "/notes", {}, b"")
+            await connections.exchange("GET", "/notes", {}, b"")
+        await connections.aclose()
 
 
-async def test_a_url_has_its_host_port_and_path_in_the_request(server: ScriptedServer) -> None:
+async def test_a_service_at_a_url_is_called_below_its_path(server: ScriptedServer) -> None:
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
-    connections = ServiceConnections(f"http://user:secret@127.0.0.1:{port}/desk/")
-    assert (await connections.exchange("GET", "/notes", {}, b"")).is_success
+    connections = open_connections(f"http://127.0.0.1:{port}/desk", None)
+    response = await connections.exchange("POST", "/notes?kind=a%20b", {"If-Match": "1"}, b"{}")
+    assert (response.status_code, response.headers["x-kind"], response.content) == (200, "Note", b"{}")
     await connections.aclose()
     listener.close()
-    assert server.requests == [f"GET /desk/notes HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()]
+    head = f"POST /desk/notes?kind=a%20b HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nIf-Match: 1\r\nContent-Length: 2\r\n"
+    assert server.requests == [f"{head}\r\n{{}}".encode()]

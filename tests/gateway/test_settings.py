@@ -24,7 +24,16 @@ def test_without_addresses_services_are_embedded() -> None:
 
 @pytest.mark.parametrize(
     "services",
-    ["desk", "desk=8001", "=http://desk:1", "desk=ftp://desk", "desk=http://", "desk=http://:8001", "desk=http://a:b"],
+    [
+        "desk",
+        "desk=8001",
+        "=http://desk:1",
+        "desk=ftp://desk",
+        "desk=http://",
+        "desk=http://:8001",
+        "desk=http://a:b",
+        "desk=http://a?b",
+    ],
 )
 def test_an_invalid_address_is_rejected(services: str) -> None:
     with pytest.raises(ValueError, match="must be a list of name=address"):

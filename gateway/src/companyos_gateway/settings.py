@@ -167,7 +167,8 @@ class Settings(BaseSettings):
         for entry in filter(None, (part.strip() for part in self.services.split(","))):
             name, separator, address = entry.partition("=")
             if not separator or not name.strip() or not _is_address(address.strip()):
-                raise ValueError(f"COMPANYOS_SERVICES must be a list of name=address; got {entry!r}")
+                accepted = "http://host:port, https://host:port or unix:/path"
+                raise ValueError(f"COMPANYOS_SERVICES must be a list of name=address with {accepted}; got {entry!r}")
             found[name.strip()] = address.strip().rstrip("/")
         return found
 
@@ -178,6 +179,7 @@ def _is_address(address: str) -> bool:
         return True
     try:
         url = urlsplit(address)
-        return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+        has_host = bool(url.hostname) and url.port != 0
+        return url.scheme in {"http", "https"} and has_host and not (url.query or url.fragment)
     except ValueError:
         return False

@@ -20,12 +20,7 @@ from companyos_gateway.engine.errors import (
     ServicesUnavailableError,
     parse_problem,
 )
-from companyos_gateway.engine.service_connections import (
-    TRANSPORT_ERRORS,
-    HttpResponse,
-    ServiceConnections,
-    TransportConnections,
-)
+from companyos_gateway.engine.service_connections import TRANSPORT_ERRORS, HttpResponse, open_connections
 from companyos_gateway.engine.signing import CONTROL_PREFIX, Signer
 from companyos_shared.telemetry.histogram import LatencyHistogram
 from companyos_shared.telemetry.tracing import NO_TRACES, Traces
@@ -133,7 +128,7 @@ class ServiceClient:
         self.resends = 0
         self.faults = 0
         self._traces = traces
-        self._connections = TransportConnections(address, transport) if transport else ServiceConnections(address)
+        self._connections = open_connections(address, transport)
 
     async def aclose(self) -> None:
         """Close the connections."""
