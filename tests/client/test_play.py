@@ -124,6 +124,7 @@ def test_a_cancelled_episode_is_stored_and_a_rejected_reset_is_reported(tiny_url
     refused = RUNNER.invoke(app, ["play", "--scenario", "none", "--url", tiny_url, "--out", str(tmp_path / "b")])
     assert refused.exit_code == 2
     assert "unknown-scenario" in refused.output
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_task_determines_its_scenario(tiny_url: str, tmp_path: Path) -> None:

@@ -79,6 +79,12 @@ def test_a_message_names_the_alternatives_of_which_one_is_required(arguments: di
     assert message == f"arguments must contain exactly one of minutes, until; got {given}"
 
 
+def test_a_message_names_the_unknown_argument_beside_the_one_that_is_required() -> None:
+    rules = {"minProperties": 1, "maxProperties": 1, "additionalProperties": False}
+    message = _message({"minutes": {"type": "integer"}}, {"minutes": 5, "hours": 1}, **rules)
+    assert message == 'arguments contains unknown "hours"; accepted: minutes'
+
+
 def _message(properties: dict[str, Any], arguments: dict[str, Any], **rules: Any) -> str:
     schema = {"type": "object", "properties": properties, **rules}
     with pytest.raises(InvalidArgumentsError) as raised:

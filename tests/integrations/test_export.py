@@ -65,6 +65,10 @@ def test_an_export_does_not_write_to_a_folder_with_files(tmp_path: Path) -> None
     )
     assert (answer.exit_code, answer.stderr) == (2, f"error: {tmp_path} exists and is not an empty folder\n")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+    below = tmp_path / "README.md" / "tasks"
+    answer = RUNNER.invoke(app, ["tasks", "export", "--out", str(below), "--url", "127.0.0.1:9"])
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith(f"error: {below} cannot be created: {tmp_path / 'README.md'} is not a folder")
 
 
 def test_without_pyarrow_the_error_names_the_install_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

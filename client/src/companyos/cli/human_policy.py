@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -128,9 +129,14 @@ async def _play_episode(server: Server, plan: EpisodePlan, folder: Path, started
     from companyos.runner.batch import attach_evidence
 
     run = RunFolder(folder, [plan])
-    async with server.env() as env, server.trainer() as trainer:
-        played = await _merge_steps(trainer, await play_episode(env, plan, HumanPolicy(env, started)))
-        played, evidence = await attach_evidence(trainer, played)
+    try:
+        async with server.env() as env, server.trainer() as trainer:
+            played = await _merge_steps(trainer, await play_episode(env, plan, HumanPolicy(env, started)))
+            played, evidence = await attach_evidence(trainer, played)
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()  # it is empty unless it had other content before
+        raise
     run.add(played, evidence)
     return played
 

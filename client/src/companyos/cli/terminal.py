@@ -117,9 +117,12 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
 
 
 def check_empty_folder(folder: Path) -> None:
-    """End the command if the folder to write exists and is not empty."""
+    """End the command if the folder to write cannot be created, or exists and is not empty."""
     with report_errors():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            fail(f"{folder} cannot be created: {existing} is not a folder that can be written to", USAGE_ERROR)
+        if folder == existing and any(folder.iterdir()):
             fail(f"{folder} exists and is not an empty folder", USAGE_ERROR)
 
 

@@ -58,7 +58,8 @@ def _describe(error: fastjsonschema.JsonSchemaValueException, path: list[str]) -
     if rule in ("anyOf", "oneOf"):
         return _describe_alternatives(error, path)
     if rule in ("minProperties", "maxProperties") and _takes_one_member(error.definition):
-        return f"{place} must contain exactly one of {', '.join(error.definition['properties'])}; got {len(value)}"
+        accepted = ", ".join(error.definition["properties"])
+        return _describe_unknown(error, place) or f"{place} must contain exactly one of {accepted}; got {len(value)}"
     if rule in _SIZES:
         return f"{place} must have {_SIZES[rule].format(accepted, '' if accepted == 1 else 's')}; got {len(value)}"
     return f"{place} must {_requirement(str(rule), error.definition, accepted)}; got {_shorten(value)}"

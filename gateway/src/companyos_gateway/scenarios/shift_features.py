@@ -45,16 +45,16 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.FREEZE: "No ticket of the queue may be resolved before a date that only the policy states.",
     Feature.ORDER: "A comment asks to leave a ticket open until another one, which is handed over, has ended.",
     Feature.REPORTED_APPROVAL: "A ticket may be resolved only once it states the ID of another ticket's approval.",
-    Feature.SOLE_ASSIGNEE: "A comment under a kept ticket says who alone takes further tickets of its team.",
-    Feature.QUESTION: "The comment about the assignee only says whom to ask, by a mention such as `@E-1042`.",
+    Feature.SOLE_ASSIGNEE: "A comment under a kept ticket names the only person who takes further tickets of its team.",
+    Feature.QUESTION: "The comment names a person instead of the assignee; ask with a mention (`@E-1042`).",
     Feature.SAME_ASSIGNEE: "A comment asks to assign a ticket to the assignee of another ticket of the team.",
     Feature.REASSIGNMENT: "During the shift, a comment says who takes over a ticket.",
-    Feature.WITHDRAWAL: "From four cases on, a reporter withdraws a later ticket in a comment under another one. "
+    Feature.WITHDRAWAL: "In shifts of four or more cases, a reporter withdraws a later ticket under another one. "
     "Somebody else claims that a third ticket is withdrawn, which has to be ignored.",
     Feature.CONDITION: "In larger shifts, a ticket may be needed only if another one is completed.",
     Feature.CHANGED_PRIORITY: "A colleague changes the priority of a verified ticket, which has to be corrected.",
     Feature.POLICY_CHANGE: "During the shift, a new version of the policy of the operations desk extends the freeze.",
-    Feature.BEST_SELECTION: "From four cases on, one case is a project selection that asks for the best valid one.",
+    Feature.BEST_SELECTION: "In shifts of four or more cases, one is a project selection that asks for the best valid one.",
     Feature.BANK_CHANGE: "A change of a vendor's bank details may have to end before its invoice, as the policy on "
     "invoices says.",
 }
