@@ -54,7 +54,7 @@ DESCRIPTIONS: Mapping[Feature, str] = {
     Feature.CONDITION: "In larger shifts, a ticket may be needed only if another one is completed.",
     Feature.CHANGED_PRIORITY: "A colleague changes the priority of a verified ticket, which has to be corrected.",
     Feature.POLICY_CHANGE: "During the shift, a new version of the policy of the operations desk extends the freeze.",
-    Feature.BEST_SELECTION: "In shifts of four or more cases, one is a project selection that asks for the best valid one.",
+    Feature.BEST_SELECTION: "In shifts of four or more cases, one asks for the best valid selection of projects.",
     Feature.BANK_CHANGE: "A change of a vendor's bank details may have to end before its invoice, as the policy on "
     "invoices says.",
 }
