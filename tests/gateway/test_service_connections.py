@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from companyos_gateway.engine import unix_connections
-from companyos_gateway.engine.service_connections import MAX_CONNECTIONS, TRANSPORT_ERRORS, open_connections
+from companyos_gateway.engine.service_client import open_connections
+from companyos_gateway.engine.service_connections import MAX_CONNECTIONS, TRANSPORT_ERRORS
 from companyos_gateway.engine.unix_connections import UnixConnections, _Connection
 from verification.ports import free_port
 
@@ -272,7 +273,7 @@ async def test_requests_wait_for_a_connection_when_all_are_in_use(
 
 async def test_a_service_that_does_not_listen_is_an_error_of_the_connection(tmp_path: Path) -> None:
     for address in (f"unix:{tmp_path / 'missing'}", f"http://127.0.0.1:{free_port()}"):
-        connections = open_connections(address, None)
+        connections = open_connections(address)
         with pytest.raises(TRANSPORT_ERRORS):
             await connections.exchange("GET", "/notes", {}, b"")
         await connections.aclose()
@@ -281,7 +282,7 @@ async def test_a_service_that_does_not_listen_is_an_error_of_the_connection(tmp_
 async def test_a_service_at_a_url_is_called_below_its_path(server: ScriptedServer) -> None:
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
-    connections = open_connections(f"http://127.0.0.1:{port}/desk", None)
+    connections = open_connections(f"http://127.0.0.1:{port}/desk")
     response = await connections.exchange("POST", "/notes?kind=a%20b", {"If-Match": "1"}, b"{}")
     assert (response.status_code, response.headers["x-kind"], response.content) == (200, "Note", b"{}")
     await connections.aclose()

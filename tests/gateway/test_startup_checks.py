@@ -25,7 +25,7 @@ from companyos_shared.folder_lock import FolderInUseError
         ("COMPANYOS_KEEP_EPISODE", "two words", "COMPANYOS_KEEP_EPISODE: String should match pattern"),
         ("COMPANYOS_KEEP_EPISODE", "two words", '; got "two words"'),
         ("COMPANYOS_KEEP_EPISODE", ".x", "COMPANYOS_KEEP_EPISODE: String should match pattern"),
-        ("COMPANYOS_SERVICES", "datahub", "name=address; got 'datahub'"),
+        ("COMPANYOS_SERVICES", "datahub", "unix:/path; got 'datahub'"),
         ("COMPANYOS_SERVICE_KEY_FILE", "/nowhere/key", "/nowhere/key cannot be read: No such file"),
         ("COMPANYOS_TRAINER_TOKEN", "", "the trainer's token is empty"),
         ("COMPANYOS_TRAINER_TOKEN", "short", "must have at least 16 characters, and has 5"),

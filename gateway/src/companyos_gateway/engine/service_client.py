@@ -20,8 +20,14 @@ from companyos_gateway.engine.errors import (
     ServicesUnavailableError,
     parse_problem,
 )
-from companyos_gateway.engine.service_connections import TRANSPORT_ERRORS, HttpResponse, open_connections
+from companyos_gateway.engine.service_connections import (
+    TRANSPORT_ERRORS,
+    HttpResponse,
+    ServiceConnections,
+    TransportConnections,
+)
 from companyos_gateway.engine.signing import CONTROL_PREFIX, Signer
+from companyos_gateway.engine.unix_connections import UnixConnections
 from companyos_shared.telemetry.histogram import LatencyHistogram
 from companyos_shared.telemetry.tracing import NO_TRACES, Traces
 from companyos_shared.wire.context import REPORT_HEADER, CallContext
@@ -274,6 +280,17 @@ class ServiceClient:
             received_report=received_report,
             retry_after_s=int(retry_after) if retry_after and retry_after.isdecimal() else None,
         )
+
+
+def open_connections(address: str, transport: httpx.AsyncBaseTransport | None = None) -> ServiceConnections:
+    """Return connections to `unix:path` or a URL, or through a transport."""
+    if transport is not None:
+        return TransportConnections(address, transport)
+    if address.startswith("unix:"):
+        return UnixConnections(address.removeprefix("unix:"))
+    from companyos_gateway.engine.url_connections import UrlConnections  # imports aiohttp, which takes long
+
+    return UrlConnections(address)
 
 
 def _operation_name(call: ServiceCall) -> str:

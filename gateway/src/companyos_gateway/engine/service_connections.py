@@ -45,19 +45,6 @@ class ServiceConnections(Protocol):
         """Close the connections."""
 
 
-def open_connections(address: str, transport: httpx.AsyncBaseTransport | None) -> ServiceConnections:
-    """Return connections to `unix:path` or a URL, or through a transport."""
-    if transport is not None:
-        return TransportConnections(address, transport)
-    if address.startswith("unix:"):
-        from companyos_gateway.engine.unix_connections import UnixConnections
-
-        return UnixConnections(address.removeprefix("unix:"))
-    from companyos_gateway.engine.url_connections import UrlConnections  # imports aiohttp, which takes long
-
-    return UrlConnections(address)
-
-
 class TransportConnections:
     """An httpx transport with the interface of the connections."""
 
