@@ -12,6 +12,7 @@ from companyos_shared.wire.context import Actor
 from tests.approvalflow.builders import (
     CEO,
     CFO,
+    CONTROLLER,
     FIELDS,
     a_company,
     a_seed,
@@ -54,6 +55,14 @@ async def test_a_valid_request_is_approved_within_the_time_of_the_approver(flow:
     assert {change.cause for change in report.changes} == {"test:1:1"}
 
 
+async def test_polling_does_not_speed_up_a_decision(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    before = await flow.digest()
+    for _ in range(20):
+        assert (await read_approval(flow))["status"] == "pending"
+    assert await flow.digest() == before
+
+
 async def test_the_delay_does_not_depend_on_other_requests(start: Start) -> None:
     plain, busy = await start(a_seed()), await start(a_seed())
     for subject in ("V-5", "V-6"):
@@ -88,6 +97,12 @@ async def test_an_approver_rejects_a_request_with_a_problem(start: Start, change
     approval = await _decided(start, a_seed(), **changed)
     assert (approval["status"], approval["decisions"][0]["reason_code"]) == ("rejected", reason)
     assert approval["decided_at"] == approval["decisions"][0]["at"]
+
+
+async def test_an_approver_without_authority_rejects(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row(approver_id=CONTROLLER)]))
+    await flow.advance(minutes=DAY)
+    assert (await read_approval(flow, "APR-40"))["decisions"][0]["reason_code"] == "over_the_limit"
 
 
 async def test_a_revoked_delegate_rejects(start: Start) -> None:
@@ -152,6 +167,14 @@ async def test_an_open_request_expires_at_its_time(start: Start) -> None:
     assert await read_approval(flow) == expired
 
 
+async def test_a_decided_request_does_not_expire(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    await flow.advance(minutes=DAY)
+    decided = await read_approval(flow)
+    await flow.advance(minutes=30 * DAY)
+    assert await read_approval(flow) == decided
+
+
 async def test_an_ended_request_is_not_decided(flow: ServiceHarness) -> None:
     await flow.post("/approvals", json=submission())
     await flow.post("/approvals/APR-1/withdrawal")
@@ -188,3 +211,9 @@ async def test_an_open_request_of_the_seed_expires(start: Start) -> None:
     flow = await start(a_seed(requests=[request_row(status="info_requested")]))
     await flow.advance(minutes=5 * DAY)
     assert (await read_approval(flow, "APR-40"))["status"] == "expired"
+
+
+@pytest.mark.parametrize(("amount", "needed"), [(10_000_000, 1), (10_000_001, 2)])
+async def test_the_second_approver_is_required_above_the_limit(flow: ServiceHarness, amount: int, needed: int) -> None:
+    made = await flow.post("/approvals", json=submission(fields={**FIELDS, "cost_cents": amount}))
+    assert made.json()["approvals_needed"] == needed

@@ -18,6 +18,7 @@ from companyos_approvalflow.decisions.rules import (
 )
 from companyos_shared.framework import ServiceError
 from tests.approvalflow.builders import (
+    AGENT,
     CEO,
     CFO,
     CLERK,
@@ -44,10 +45,19 @@ def _code(person_id: str, **case: Any) -> str | None:
     return None
 
 
+def test_the_holder_of_the_role_for_the_amount_is_entitled() -> None:
+    assert _code(CFO) is None
+
+
 @pytest.mark.parametrize("amount", [0, 499_999, 500_000])
 def test_a_threshold_includes_its_own_amount(amount: int) -> None:
     assert _code(CONTROLLER, amount_cents=amount) is None
     assert _code(CFO, amount_cents=amount) == "approver-not-entitled"
+
+
+def test_one_cent_above_the_threshold_requires_the_next_role() -> None:
+    assert _code(CONTROLLER, amount_cents=500_001) == "approver-not-entitled"
+    assert _code(CFO, amount_cents=500_001) is None
 
 
 def test_an_absence_includes_its_last_day() -> None:
@@ -163,6 +173,10 @@ def test_a_delay_of_more_than_a_year_means_no_decision() -> None:
     assert decision_time(a_company(), CFO, start=NOW, office_minutes=10_000_000) is None
 
 
+def test_the_agent_is_an_employee_like_others() -> None:
+    assert _code(AGENT, requester_id=CLERK) == "approver-not-entitled"
+
+
 STALE = {**FIELDS, "score_as_of": "2026-03-01T08:59:00Z"}
 OBJECTION = Verdict(DecisionKind.REJECTED, "missing_justification", "")
 
@@ -233,3 +247,7 @@ def test_the_first_objection_in_order_is_reported() -> None:
 
 def test_an_objection_takes_precedence_over_a_planned_decision() -> None:
     assert verdict(OBJECTION, Turn(1, Reaction(ReactionKind.REQUEST_INFO, None, "", 0))) == OBJECTION
+
+
+def test_the_requester_never_decides() -> None:
+    assert _objection(None, approver_id=AGENT) == "conflict_of_interest"

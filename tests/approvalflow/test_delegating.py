@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from companyos_shared.framework.testing import ServiceHarness
-from tests.approvalflow.builders import CFO, CLERK, CONTROLLER, a_company, a_seed, delegation_row, type_row
+from tests.approvalflow.builders import AGENT, CFO, CLERK, CONTROLLER, a_company, a_seed, delegation_row, type_row
 from tests.approvalflow.conftest import Start
 
 ENDS = "2026-03-13T17:00:00Z"
@@ -66,6 +66,12 @@ async def test_an_invalid_delegation_is_rejected(
     answer = await as_cfo.post("/delegations", json={"from_id": CFO, "to_id": CLERK, "ends_at": ENDS, **changed})
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert await as_cfo.rows("delegations") == {}
+
+
+async def test_an_agent_without_authority_cannot_delegate(flow: ServiceHarness) -> None:
+    for giver, code in ((AGENT, "nothing-to-delegate"), (CFO, "delegation-not-yours")):
+        answer = await flow.post("/delegations", json={"from_id": giver, "to_id": CLERK, "ends_at": ENDS})
+        assert (answer.status_code, answer.json()["code"]) == (403, code)
 
 
 async def test_a_delegation_is_revoked_once(start: Start) -> None:

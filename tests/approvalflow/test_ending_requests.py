@@ -8,7 +8,7 @@ import pytest
 
 from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.company import Team
-from tests.approvalflow.builders import AGENT, CLERK, a_company, a_seed, request_row, submission, type_row
+from tests.approvalflow.builders import AGENT, CEO, CLERK, a_company, a_seed, request_row, submission, type_row
 from tests.approvalflow.conftest import Start
 
 REASON = {"reason_code": "policy_violation", "reason_ref": "POL-1-v1"}
@@ -69,6 +69,27 @@ async def test_a_cancellation_requires_a_typed_reason(start: Start, body: dict[s
     flow = await start(a_seed(requests=[request_row()]))
     answer = await flow.post("/approvals/APR-40/cancellation", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("withdrawal", None),
+        ("cancellation", REASON),
+        ("escalation", {"approver_id": CEO}),
+        ("information", {"answer": "Another one."}),
+        ("notes", {"body": "Seen."}),
+    ],
+)
+async def test_every_write_to_a_request_checks_its_version(
+    flow: ServiceHarness, path: str, body: dict[str, Any] | None
+) -> None:
+    await flow.post("/approvals", json=submission())
+    answer = await flow.post(f"/approvals/APR-1/{path}", json=body, headers={"If-Match": "2"})
+    assert (answer.status_code, answer.json()["code"]) == (412, "stale-version")
+    assert flow.last_report.changes == []
+    current = await flow.post(f"/approvals/APR-1/{path}", json=body, headers={"If-Match": "1"})
+    assert current.json().get("code") != "stale-version"
 
 
 async def test_a_note_is_listed_with_its_request(start: Start) -> None:

@@ -7,8 +7,10 @@ import json
 import pytest
 
 from companyos_shared.framework.testing import ServiceHarness
-from tests.approvalflow.builders import AGENT, CFO, CLERK, a_seed, reaction_row, request_row, submission
+from tests.approvalflow.builders import AGENT, CFO, CLERK, a_seed, reaction_row, request_row, submission, type_row
 from tests.approvalflow.conftest import Start
+
+MAX_BYTES = 4000
 
 
 def _rows(count: int) -> list[dict[str, object]]:
@@ -16,6 +18,19 @@ def _rows(count: int) -> list[dict[str, object]]:
         request_row(id=f"APR-{n}", subject=f"V-{n}", status="approved" if n % 2 else "pending", ticket_ref=f"OPS-{n}")
         for n in range(10, 10 + count)
     ]
+
+
+async def test_requests_are_listed_in_pages(start: Start) -> None:
+    flow = await start(a_seed(requests=_rows(23)))
+    seen: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = (await flow.get("/approvals", params={"cursor": cursor} if cursor else {})).json()
+        assert page["total"] == 23
+        assert len(page["items"]) <= 10
+        seen += [row["id"] for row in page["items"]]
+        cursor = page["next_cursor"]
+    assert sorted(seen) == sorted(f"APR-{n}" for n in range(10, 33))
 
 
 async def test_requests_are_listed_newest_first(start: Start) -> None:
@@ -43,6 +58,11 @@ async def test_a_list_can_be_filtered(start: Start, filters: dict[str, str], fou
     assert page["total"] == len(found)
 
 
+async def test_an_unknown_status_or_cursor_is_rejected(flow: ServiceHarness) -> None:
+    assert (await flow.get("/approvals", params={"status": "lost"})).json()["code"] == "invalid-arguments"
+    assert (await flow.get("/approvals", params={"cursor": "%%"})).json()["code"] == "invalid-cursor"
+
+
 async def test_an_approval_type_lists_its_required_fields(flow: ServiceHarness) -> None:
     listed = (await flow.get("/approval-types")).json()["items"]
     assert listed == [{"key": "onboarding", "title": "Onboarding", "policy_ref": "POL-1-v1"}]
@@ -58,6 +78,13 @@ async def test_an_approval_type_lists_its_required_fields(flow: ServiceHarness) 
         {"up_to_cents": None, "role": "cfo"},
     ]
     assert (await flow.get("/approval-types/holiday")).json()["code"] == "approval-type-not-found"
+
+
+async def test_default_responses_are_small(start: Start) -> None:
+    many = [type_row(key=f"type_{n}", title="A type with a rather long title") for n in range(12)]
+    flow = await start(a_seed(requests=_rows(23), approval_types=[type_row(), *many]))
+    for url in ("/approvals", "/approval-types", "/approval-types/onboarding", "/approvals/APR-10", "/delegations"):
+        assert len((await flow.get(url)).content) <= MAX_BYTES, url
 
 
 async def test_no_response_reveals_the_planned_decisions(start: Start) -> None:

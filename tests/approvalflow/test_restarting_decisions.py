@@ -18,6 +18,7 @@ from tests.approvalflow.builders import (
     a_seed,
     delegation_row,
     reaction_row,
+    request_row,
     submission,
 )
 from tests.approvalflow.conftest import DAY, Start, start_with_question
@@ -73,6 +74,12 @@ async def test_invalid_information_is_rejected(start: Start, given: dict[str, An
     answer = await flow.post("/approvals/APR-1/information", json=given)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert await _status(flow) == "info_requested"
+
+
+async def test_information_that_was_not_requested_is_rejected(flow: ServiceHarness) -> None:
+    await flow.post("/approvals", json=submission())
+    answer = await flow.post("/approvals/APR-1/information", json={"fields": {"score": 1}})
+    assert (answer.status_code, answer.json()["code"]) == (409, "information-not-requested")
 
 
 async def test_a_raised_amount_exceeds_the_limit_of_the_approver(start: Start) -> None:
@@ -156,6 +163,18 @@ async def test_a_request_can_only_be_escalated_to_an_entitled_approver(
     answer = await flow.post("/approvals/APR-1/escalation", json={"approver_id": approver_id})
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert flow.last_report.changes == []
+
+
+async def test_a_colleagues_request_can_be_escalated(start: Start) -> None:
+    flow = await start(a_seed(requests=[request_row()], delegations=[delegation_row()]))
+    answer = await flow.post("/approvals/APR-40/escalation", json={"approver_id": CONTROLLER})
+    assert answer.json()["status"] == "escalated"
+
+
+async def test_a_request_with_an_open_question_cannot_be_escalated(start: Start) -> None:
+    flow = await start_with_question(start, INFO_REQUEST, delegations=[delegation_row()])
+    answer = await flow.post("/approvals/APR-1/escalation", json={"approver_id": CONTROLLER})
+    assert (answer.status_code, answer.json()["code"]) == (409, "information-outstanding")
 
 
 async def test_the_second_approval_still_requires_the_second_role(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Submission of a request over HTTP."""
+"""Submission of a request over HTTP, and its documentation in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from companyos_approvalflow.main import app
 from companyos_shared.framework.testing import ServiceHarness
 from tests.approvalflow.builders import (
     AGENT,
@@ -98,6 +99,14 @@ async def test_an_invalid_submission_is_rejected_and_writes_nothing(
     assert flow.last_report.audit.code == code
 
 
+@pytest.mark.parametrize("missing", ["type_key", "subject", "approver_id", "fields"])
+async def test_a_submission_without_a_required_argument_is_rejected(flow: ServiceHarness, missing: str) -> None:
+    body = {name: value for name, value in submission().items() if name != missing}
+    answer = await flow.post("/approvals", json=body)
+    assert answer.json()["code"] == "invalid-arguments"
+    assert answer.json()["errors"][0]["place"] == missing
+
+
 @pytest.mark.parametrize(
     ("delegation", "code"),
     [
@@ -122,3 +131,26 @@ async def test_a_subject_is_free_again_after_its_request_has_ended(flow: Service
     await flow.post("/approvals", json=submission())
     await flow.post("/approvals/APR-1/withdrawal")
     assert (await flow.post("/approvals", json=submission())).json()["id"] == "APR-2"
+
+
+async def test_an_unknown_request_is_not_found(flow: ServiceHarness) -> None:
+    answer = await flow.get("/approvals/APR-9")
+    assert (answer.status_code, answer.json()["code"]) == (404, "request-not-found")
+
+
+def test_every_error_is_documented_with_its_codes() -> None:
+    submit = app.openapi()["paths"]["/approvals"]["post"]["responses"]
+    codes = {
+        code
+        for response in submit.values()
+        for content in response.get("content", {}).values()
+        for code in content.get("examples", {})
+    }
+    assert {"own-request", "approver-out-of-office", "delegation-ended", "request-open", "field-missing"} <= codes
+    assert "application/problem+json" in submit["409"]["content"]
+
+
+def test_bodies_have_examples() -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    for name in ("NewApproval", "Information", "Escalation", "Cancellation", "NewNote", "NewDelegation", "Approval"):
+        assert schemas[name]["examples"], name

@@ -19,8 +19,6 @@ SCHEMA = '''
 class CommentCount(ResponseModel):
     """The number of comments on a ticket."""
 
-    model_config = example(total=2)
-
     total: int
 '''
 SERVICE = '''

@@ -51,10 +51,21 @@ async def test_metrics_are_listed_without_values_by_every_filter(hub: ServiceHar
     assert ids(await hub.get("/metrics", params={"key": "error_rate"})) == ["MET-4"]
 
 
+async def test_a_list_continues_at_its_cursor(hub: ServiceHarness) -> None:
+    first = (await hub.get("/metrics", params={"limit": 3})).json()
+    rest = await hub.get("/metrics", params={"cursor": first["next_cursor"]})
+    assert [item["id"] for item in first["items"]] + ids(rest) == ["MET-1", "MET-2", "MET-3", "MET-4", "MET-5"]
+    assert (first["total"], rest.json()["next_cursor"]) == (5, None)
+
+
 async def test_the_history_contains_earlier_values_newest_first(hub: ServiceHarness) -> None:
     history = (await hub.get("/metrics/MET-1/history")).json()
     assert [value["value"] for value in history["items"]] == [85.0, 88.0]
     assert (await hub.get("/metrics/MET-3/history")).json()["items"] == []
+
+
+async def test_the_history_of_an_unknown_metric_is_not_found(hub: ServiceHarness) -> None:
+    assert problem(await hub.get("/metrics/MET-99/history")) == (404, "metric-not-found")
 
 
 async def test_a_source_shows_its_freshness_sla_and_maintenance_window(hub: ServiceHarness) -> None:
@@ -73,6 +84,10 @@ async def test_sources_are_listed_with_their_pipelines_and_the_metrics_they_are_
         ("SRC-OBS", "degraded", ["error_rate"]),
         ("SRC-RISK", "healthy", ["compliance_score"]),
     ]
+
+
+async def test_an_unknown_source_is_not_found(hub: ServiceHarness) -> None:
+    assert problem(await hub.get("/sources/SRC-X")) == (404, "source-not-found")
 
 
 async def test_scheduled_events_update_readings_and_pipeline_states() -> None:

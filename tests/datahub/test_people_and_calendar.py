@@ -37,6 +37,12 @@ async def test_a_query_without_words_is_rejected_and_an_empty_query_is_ignored(h
     assert (await hub.get(path, params={"query": ""})).json() == everything
 
 
+async def test_the_directory_is_paginated(hub: ServiceHarness) -> None:
+    first = (await hub.get("/people", params={"limit": 8})).json()
+    assert first["total"] == 10
+    assert ids(await hub.get("/people", params={"cursor": first["next_cursor"]})) == ["E-1009", "E-1010"]
+
+
 async def test_a_former_employee_remains_in_the_directory(hub: ServiceHarness) -> None:
     person = (await hub.get("/people/E-1009")).json()
     assert (person["is_employed"], person["employed_to"], person["team_name"]) == (False, "2026-01-31", "Platform")

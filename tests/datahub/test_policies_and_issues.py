@@ -18,6 +18,10 @@ async def versions(hub: ServiceHarness, **filters: str) -> list[tuple[str, int]]
     return [(each["policy_id"], each["version"]) for each in found]
 
 
+async def test_superseded_versions_are_found_too(hub: ServiceHarness) -> None:
+    assert await versions(hub, query="onboarding vendor") == [("POL-007", 1), ("POL-007", 2)]
+
+
 async def test_policies_are_found_by_topic_and_words(hub: ServiceHarness) -> None:
     assert await versions(hub, topic="finance") == [("POL-012", 1)]
     assert await versions(hub, topic="finance", query="onboarding") == []

@@ -56,6 +56,21 @@ async def test_a_record_is_listed_with_amount_and_period(hub: ServiceHarness) ->
     }
 
 
+async def test_a_ranked_search_continues_at_its_cursor(hub: ServiceHarness) -> None:
+    whole = ids(await hub.get("/records", params={"query": "lenses VEN-202"}))
+    found, cursor = [], None
+    while True:
+        page = await hub.get(
+            "/records", params={"query": "lenses VEN-202", "limit": 2} | ({"cursor": cursor} if cursor else {})
+        )
+        found += ids(page)
+        cursor = page.json()["next_cursor"]
+        if cursor is None:
+            break
+    assert found == whole
+    assert len(whole) > 2
+
+
 async def test_a_record_is_shown_with_its_fields(hub: ServiceHarness) -> None:
     record = (await hub.get("/records/PO-3311")).json()
     assert (record["amount_cents"], record["currency"], record["fields"]) == (5_200_000, "EUR", {"quantity": 40})
@@ -109,6 +124,19 @@ async def test_an_update_with_equal_values_changes_nothing(hub: ServiceHarness) 
     equal = {name: before[name] for name in ("title", "state", "ends_on", "fields")}
     assert (await hub.patch("/records/LIC-77", json=equal)).json() == before
     assert hub.last_report.changes == []
+
+
+async def test_an_update_with_a_stale_version_is_rejected(hub: ServiceHarness) -> None:
+    assert (
+        await hub.patch("/records/LIC-77", json={"state": "expiring"}, headers={"If-Match": "1"})
+    ).status_code == 200
+    stale = await hub.patch("/records/LIC-77", json={"state": "renewed"}, headers={"If-Match": '"1"'})
+    assert problem(stale) == (412, "stale-version")
+
+
+async def test_an_unknown_record_is_not_found(hub: ServiceHarness) -> None:
+    assert problem(await hub.get("/records/LIC-99")) == (404, "record-not-found")
+    assert problem(await hub.patch("/records/LIC-99", json={"state": "active"})) == (404, "record-not-found")
 
 
 async def test_a_colleague_changes_a_record_at_the_scheduled_time() -> None:

@@ -147,6 +147,20 @@ async def test_the_jobs_of_a_metric_are_listed_newest_first(hub: ServiceHarness)
     assert problem(await hub.get("/refresh-jobs", params={"metric_id": "MET-99"})) == (404, "metric-not-found")
 
 
+async def test_unknown_metrics_and_jobs_are_not_found(hub: ServiceHarness) -> None:
+    assert problem(await hub.post("/metrics/MET-99/refreshes")) == (404, "metric-not-found")
+    assert problem(await hub.get("/refresh-jobs/RJ-99")) == (404, "refresh-job-not-found")
+
+
+async def test_reading_a_job_does_not_change_it(hub: ServiceHarness) -> None:
+    await hub.post("/metrics/MET-4/refreshes")
+    hub.now = datetime(2026, 3, 2, 18, 0, tzinfo=UTC)
+    before = await hub.digest()
+    for _ in range(3):
+        assert (await job(hub, "RJ-1"))["status"] == "queued"
+    assert await hub.digest() == before
+
+
 @pytest.mark.parametrize(("status", "requested", "ends"), [("queued", "08:50", "09:10"), ("running", "08:30", "09:00")])
 async def test_a_job_of_the_seed_ends_too(status: str, requested: str, ends: str) -> None:
     open_job = {

@@ -18,14 +18,16 @@ from companyos_datahub.calendar.rules import (
 from companyos_datahub.main import SERVICE
 from companyos_datahub.metrics.service import is_stale
 from companyos_datahub.people.rules import back_on, holding
-from companyos_datahub.policies.rules import is_in_force, version_in_force
+from companyos_datahub.policies.rules import PolicyNotInForceError, is_in_force, version_in_force
 from companyos_datahub.records.model import FIELDS, STATES, FieldType, FoundKind, RecordKind
 from companyos_datahub.records.rules import (
     LONGEST_TEXT,
+    EndsBeforeStartError,
     UnknownOwnerError,
     WrongFieldTypeError,
     check_fields,
     check_owner,
+    check_period,
     check_present_fields,
     field_type,
     fits,
@@ -119,6 +121,14 @@ def test_an_existing_declared_field_keeps_its_declared_type() -> None:
         check_present_fields(RecordKind.LICENSE, {"seats": "40"})
 
 
+def test_a_record_may_end_on_the_day_it_starts_but_not_before() -> None:
+    check_period(MONDAY, MONDAY)
+    check_period(None, MONDAY)
+    check_period(MONDAY, None)
+    with pytest.raises(EndsBeforeStartError):
+        check_period(MONDAY, MONDAY - timedelta(days=1))
+
+
 def test_an_owner_must_work_for_the_company() -> None:
     check_owner(None, is_active=False)
     check_owner("E-1", is_active=True)
@@ -206,3 +216,8 @@ def test_the_newest_valid_version_is_in_force() -> None:
         a_version(2, date(2026, 1, 1)),
     ]
     assert version_in_force("POL-1", versions, MONDAY).version == 2
+
+
+def test_an_expired_policy_is_not_in_force() -> None:
+    with pytest.raises(PolicyNotInForceError):
+        version_in_force("POL-1", [a_version(1, date(2024, 1, 1), date(2024, 12, 31))], MONDAY)

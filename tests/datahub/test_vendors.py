@@ -99,3 +99,13 @@ async def test_an_invalid_change_is_rejected(
     before = await hub.digest()
     assert problem(await hub.patch("/vendors/VEN-202", json=change)) == refusal
     assert await hub.digest() == before
+
+
+async def test_a_change_with_a_stale_version_is_rejected(hub: ServiceHarness) -> None:
+    stale = await hub.patch("/vendors/VEN-202", json={"notes": "x"}, headers={"If-Match": "2"})
+    assert problem(stale) == (412, "stale-version")
+
+
+async def test_an_unknown_vendor_is_not_found(hub: ServiceHarness) -> None:
+    assert problem(await hub.get("/vendors/VEN-9")) == (404, "vendor-not-found")
+    assert problem(await hub.patch("/vendors/VEN-9", json={"notes": "x"})) == (404, "vendor-not-found")

@@ -11,8 +11,7 @@ from companyos_gateway.chaos.kinds import EXCLUDES, OPT_IN_KINDS, PERTURBATION_K
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.scenarios import Instance, catalogue
 from companyos_gateway.scenarios.blocks.ticket import WRONG_STATUSES
-from companyos_players.registry import fair_player
-from tests.scenarios.engine import EpisodeSpec, PlayAll, entry_ticket
+from tests.scenarios.engine import entry_ticket
 
 EXAMPLES = ("bug_escalation", "license_renewal", "vendor_onboarding")
 """Scenarios in which every kind is tested in each run; the slow run tests all scenarios."""
@@ -69,16 +68,6 @@ def test_composable_kinds_can_be_injected_into_every_scenario(name: str) -> None
     spared |= OPT_IN_KINDS - getattr(scenario, "opt_in_kinds", frozenset())
     compose = {*PERTURBATION_KINDS, *(kind for kind in Kind if kind.group is Group.TRANSPORT)}
     assert {one.kind for one in _planned(name, *sorted(compose)).injections} == compose - spared
-
-
-@pytest.mark.matrix
-def test_the_fair_oracle_solves_every_kind_alone(play_all: PlayAll) -> None:
-    usual = {Kind.STALE_METRIC.value: 1.0, Kind.APPROVER_OUT_OF_OFFICE.value: 1.0}
-    fair = fair_player("vendor_onboarding")
-    specs = [EpisodeSpec(player=fair, seed=31, chaos=0, overrides={**usual, kind.value: 1.0}) for kind in Kind]
-    for kind, kept in zip(Kind, play_all(specs), strict=True):
-        assert kept.result.success, (kind, kept.result.player_error)
-        assert kind in kept.result.kinds
 
 
 def test_a_wrong_status_is_not_explained_by_verification_or_blockers() -> None:

@@ -13,7 +13,7 @@ from companyos_players.player import replay_of
 from companyos_players.registry import adversaries_of, fair_player
 from tests.scenarios.engine import EpisodeSpec, PlayAll
 from tests.scenarios.oracle_traces import LEVEL, OracleTrace
-from verification.proof import MAX_FAILURE, STEP_SHARE
+from verification.proof import STEP_SHARE
 
 pytestmark = pytest.mark.matrix
 
@@ -88,11 +88,20 @@ def test_no_single_write_solves_the_task(ways: list[OracleTrace], play_all: Play
             assert not kept.result.success, (way.scenario, write)
 
 
-def test_no_adversary_succeeds_or_has_a_high_return(ways: list[OracleTrace], play_all: PlayAll) -> None:
-    adversaries = adversaries_of(ways[0].scenario)
-    names = [name for name in adversaries.players if name not in adversaries.required_chaos]
-    for way in ways:
-        specs = [way.played_by(adversaries.players[name]) for name in names]
-        for name, kept in zip(names, play_all(specs), strict=True):
-            assert not kept.result.success, name
-            assert kept.result.return_ <= MAX_FAILURE, name
+def test_an_adversary_of_the_scenario_fails(ways: list[OracleTrace], play_all: PlayAll) -> None:
+    feasible = ways[0]
+    adversaries = adversaries_of(feasible.scenario)
+    own = {
+        name: adversary
+        for name, adversary in adversaries.players.items()
+        if name not in _USUAL and name not in adversaries.required_chaos
+    }
+    assert own
+    specs = [feasible.played_by(adversary) for adversary in own.values()]
+    for name, kept in zip(own, play_all(specs), strict=True):
+        assert not kept.result.success, name
+
+
+_USUAL = frozenset(
+    {"do_nothing", "close_others", "repeat_farm", "resolve_first", "stall", "ask_twice", "skip_approval"}
+)

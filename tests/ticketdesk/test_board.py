@@ -52,6 +52,22 @@ async def test_a_list_matches_every_filter_newest_first(
     assert await keys(desk, "/tickets", **filters) == found
 
 
+async def test_pages_have_ten_items_and_miss_none(open_desk: OpenDesk) -> None:
+    desk = await open_desk(*(a_row(f"OPS-{number}") for number in range(1, 24)))
+    seen: list[str] = []
+    cursor: str | None = None
+    sizes = []
+    while True:
+        page = (await desk.get("/tickets", params={"cursor": cursor} if cursor else {})).json()
+        sizes.append(len(page["items"]))
+        seen += [row["key"] for row in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert sizes == [10, 10, 3]
+    assert sorted(seen) == sorted(f"OPS-{number}" for number in range(1, 24))
+
+
 async def test_a_search_finds_the_best_match_first(open_desk: OpenDesk) -> None:
     desk = await open_desk(
         a_row("OPS-1", title="Gate", description="The badge reader is broken"),
@@ -64,6 +80,15 @@ async def test_a_search_finds_the_best_match_first(open_desk: OpenDesk) -> None:
     assert await keys(desk, "/tickets/search", query="adge ader") == []
     assert await keys(desk, "/tickets/search", query="broken badge") == ["OPS-1", "OPS-2", "OPS-3"]
     assert await keys(desk, "/tickets/search", query="100% _") == []
+
+
+async def test_a_search_is_paginated(open_desk: OpenDesk) -> None:
+    desk = await open_desk(*(a_row(f"OPS-{number}") for number in range(10, 24)))
+    first = (await desk.get("/tickets/search", params={"query": "work"})).json()
+    rest = (await desk.get("/tickets/search", params={"query": "work", "cursor": first["next_cursor"]})).json()
+    found = [row["key"] for row in first["items"] + rest["items"]]
+    assert found == [f"OPS-{number}" for number in range(10, 24)]
+    assert (first["total"], rest["next_cursor"]) == (14, None)
 
 
 async def test_a_search_without_words_is_rejected(open_desk: OpenDesk) -> None:
@@ -83,3 +108,10 @@ async def test_a_ticket_shows_its_fields_its_checklist_and_its_allowed_transitio
     assert (ticket["is_overdue"], ticket["verified"], ticket["links"]) == (True, False, [])
     assert ticket["allowed_transitions"] == ["in_progress", "blocked", "cancelled"]
     assert (ticket["assignee_id"], ticket["reporter_id"]) == (EVA, ACCOUNTANT)
+
+
+async def test_an_unknown_ticket_is_not_found(open_desk: OpenDesk) -> None:
+    desk = await open_desk()
+    answer = await desk.get("/tickets/OPS-404")
+    assert (answer.status_code, answer.json()["code"]) == (404, "ticket-not-found")
+    assert answer.headers["content-type"] == "application/problem+json"

@@ -49,3 +49,9 @@ async def test_a_blank_comment_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row())
     answer = await desk.post("/tickets/OPS-1/comments", json={"body": " \n "})
     assert (answer.status_code, answer.json()["code"]) == (422, "comment-blank")
+
+
+async def test_comments_of_an_unknown_ticket_are_not_found(open_desk: OpenDesk) -> None:
+    desk = await open_desk()
+    answer = await desk.get("/tickets/OPS-404/comments")
+    assert (answer.status_code, answer.json()["code"]) == (404, "ticket-not-found")

@@ -28,6 +28,12 @@ async def test_links_of_the_same_instant_are_shown_in_the_order_of_their_creatio
     assert [link["key"] for link in (await desk.get("/tickets/OPS-1")).json()["links"]] == keys
 
 
+async def test_a_link_does_not_change_the_ticket_rows(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), a_row("OPS-2"))
+    await desk.post("/tickets/OPS-1/links", json={"kind": "duplicates", "to_key": "OPS-2"})
+    assert [change.table for change in desk.last_report.changes] == ["links"]
+
+
 async def test_an_invalid_link_is_rejected(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(), a_row("OPS-2"), a_row("OPS-3", status=None), **BLOCKED)
     codes = {
@@ -41,6 +47,12 @@ async def test_an_invalid_link_is_rejected(open_desk: OpenDesk) -> None:
         assert answer.json()["code"] == code
     again = await desk.post("/tickets/OPS-2/links", json={"kind": "blocks", "to_key": "OPS-1"})
     assert (again.status_code, again.json()["code"]) == (409, "link-exists")
+
+
+async def test_a_settled_ticket_can_be_linked_to(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(), a_row("OPS-2", status="closed"))
+    answer = await desk.post("/tickets/OPS-1/links", json={"kind": "duplicates", "to_key": "OPS-2"})
+    assert answer.status_code == 201
 
 
 async def test_removing_the_blocking_link_unblocks_the_ticket(open_desk: OpenDesk) -> None:

@@ -8,7 +8,10 @@ import pytest
 
 import companyos.contract
 import companyos_ticketdesk.main
+from companyos_shared.framework.testing import ServiceHarness
 from companyos_shared.wire.company import ReasonCode
+
+LONGEST_ANSWER_BYTES = 4000
 
 
 def operations() -> dict[str, dict[str, Any]]:
@@ -35,5 +38,25 @@ def test_the_description_of_an_irreversible_tool_says_so(name: str, words: str) 
     assert words in operations()[name]["description"].split("\n\n")[0]
 
 
+def test_the_schemas_of_tickets_comments_and_links_have_examples() -> None:
+    schemas = companyos_ticketdesk.main.app.openapi()["components"]["schemas"]
+    bodies = ["NewTicket", "TicketChanges", "Move", "Assignment", "ApprovalLink", "NewComment", "NewLink"]
+    answers = ["TicketView", "TicketDetail", "TicketRow", "CommentView", "LinkView", "RemovedLinkView", "HistoryEntry"]
+    assert [
+        name
+        for name in [*bodies, "LinkRemoval", *answers, "LinkedTicket", "ChecklistItemView"]
+        if not schemas[name].get("examples")
+    ] == []
+
+
 def test_the_reasons_are_those_of_the_contract() -> None:
     assert [code.value for code in ReasonCode] == [code.value for code in companyos.contract.ReasonCode]
+
+
+async def test_default_responses_are_short() -> None:
+    async with ServiceHarness(companyos_ticketdesk.main.SERVICE) as desk:
+        keys = [ticket["key"] for ticket in (await desk.get("/tickets?limit=50")).json()["items"]]
+        paths = ["/tickets", "/tickets/search?query=the"]
+        paths += [f"/tickets/{key}{more}" for key in keys for more in ("", "/history", "/comments")]
+        sizes = {path: len((await desk.get(path)).content) for path in paths}
+    assert {path: size for path, size in sizes.items() if size > LONGEST_ANSWER_BYTES} == {}

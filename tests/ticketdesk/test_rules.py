@@ -78,15 +78,27 @@ def test_a_ticket_allows_exactly_the_transitions_of_the_table(status: Status | N
         assert refusal(status, to) is TransitionNotAllowedError
 
 
+def test_an_untriaged_ticket_can_only_be_opened() -> None:
+    assert MOVES[None] == (Status.OPEN,)
+
+
 @pytest.mark.parametrize("status", [Status.IN_PROGRESS, Status.IN_REVIEW])
 def test_a_ticket_that_another_blocks_cannot_be_resolved(status: Status) -> None:
     assert refusal(status, Status.RESOLVED, blockers=BLOCKERS) is TicketBlockedError
+
+
+def test_a_resolved_ticket_that_another_blocks_cannot_be_closed() -> None:
+    assert refusal(Status.RESOLVED, Status.CLOSED, blockers=BLOCKERS) is TicketBlockedError
 
 
 @pytest.mark.parametrize("to", [Status.OPEN, Status.IN_PROGRESS])
 def test_a_blocked_ticket_stays_blocked_while_another_blocks_it(to: Status) -> None:
     assert refusal(Status.BLOCKED, to, blockers=BLOCKERS) is TicketBlockedError
     assert refusal(Status.BLOCKED, to) is None
+
+
+def test_a_blocked_ticket_can_be_cancelled() -> None:
+    assert refusal(Status.BLOCKED, Status.CANCELLED, blockers=BLOCKERS) is None
 
 
 @pytest.mark.parametrize("to", [Status.RESOLVED, Status.CLOSED])
@@ -146,6 +158,10 @@ def test_a_ticket_is_overdue_only_after_its_due_time() -> None:
     ticket = a_ticket(due_at=NOW)
     assert not is_overdue(ticket, NOW)
     assert is_overdue(ticket, NOW + timedelta(seconds=1))
+
+
+def test_a_ticket_without_a_due_time_is_never_overdue() -> None:
+    assert not is_overdue(a_ticket(due_at=None), NOW)
 
 
 @pytest.mark.parametrize("status", [None, *Status])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ticketdesk.builders import AGENT, OPS, a_row
+from tests.ticketdesk.builders import ACCOUNTANT, AGENT, OPS, a_row
 from tests.ticketdesk.conftest import OpenDesk
 
 NEW = {"title": "Order paper", "type": "task", "team_id": OPS}
@@ -115,3 +115,27 @@ async def test_only_a_live_ticket_can_be_written(
     answer = await desk.request(method, path.format(key="OPS-1"), json=body)
     assert (answer.status_code, answer.json()["code"]) == (409, code)
     assert desk.last_report.changes == []
+
+
+EVERY_WRITE = [
+    *WRITES,
+    ("POST", "/tickets/{key}/transitions", {"to": "in_progress"}),
+    ("POST", "/tickets/{key}/comments", {"body": "Hello"}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), EVERY_WRITE)
+async def test_every_write_to_a_ticket_accepts_if_match(
+    open_desk: OpenDesk, method: str, path: str, body: object
+) -> None:
+    desk = await open_desk(a_row(version=2), a_row("OPS-9"))
+    answer = await desk.request(method, path.format(key="OPS-1"), json=body, headers={"If-Match": "1"})
+    assert (answer.status_code, answer.json()["code"]) == (412, "stale-version")
+    assert desk.last_report.changes == []
+
+
+@pytest.mark.parametrize(("method", "path", "body"), EVERY_WRITE)
+async def test_an_unknown_key_is_not_found(open_desk: OpenDesk, method: str, path: str, body: object) -> None:
+    desk = await open_desk(a_row(reporter_id=ACCOUNTANT))
+    answer = await desk.request(method, path.format(key="OPS-404"), json=body)
+    assert (answer.status_code, answer.json()["code"]) == (404, "ticket-not-found")

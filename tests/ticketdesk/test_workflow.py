@@ -42,6 +42,18 @@ async def test_triage_opens_a_ticket_and_is_recorded(open_desk: OpenDesk) -> Non
     ]
 
 
+async def test_an_untriaged_ticket_allows_no_other_transition(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status=None))
+    assert await code_of_move(desk, "in_progress") == "ticket-untriaged"
+    assert await code_of_move(desk, "cancelled", reason_code="duplicate", reason_ref="OPS-2") == "ticket-untriaged"
+
+
+async def test_a_transition_that_is_not_in_the_table_is_rejected(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="open"))
+    assert await code_of_move(desk, "resolved") == "transition-not-allowed"
+    assert await code_of_move(desk, "open") == "transition-not-allowed"
+
+
 async def test_closing_stores_the_reason_and_is_final(open_desk: OpenDesk) -> None:
     desk = await open_desk(a_row(status="resolved"))
     assert await code_of_move(desk, "closed") == "reason-missing"
@@ -49,6 +61,11 @@ async def test_closing_stores_the_reason_and_is_final(open_desk: OpenDesk) -> No
     status, ticket = await move(desk, "closed", reason_code="completed", reason_ref="APR-1")
     assert (status, ticket["reason_code"], ticket["reason_ref"]) == (200, "completed", "APR-1")
     assert await code_of_move(desk, "in_progress") == "ticket-closed"
+
+
+async def test_a_reason_for_a_transition_that_takes_none_is_rejected(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="open"))
+    assert await code_of_move(desk, "in_progress", reason_code="completed", reason_ref="x") == "reason-not-accepted"
 
 
 async def test_the_reason_of_a_block_is_cleared_with_the_block(open_desk: OpenDesk) -> None:
@@ -67,6 +84,23 @@ async def test_blocking_tickets_must_be_settled_first(open_desk: OpenDesk) -> No
     assert (await move(desk, "in_progress"))[0] == 200
 
 
+async def test_a_ticket_in_progress_cannot_be_resolved_while_another_blocks_it(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2", status=None), **BLOCKED_BY_TWO)
+    assert await code_of_move(desk, "resolved") == "ticket-blocked"
+    assert (await move(desk, "in_review"))[0] == 200
+
+
+async def test_a_reopened_blocker_blocks_again(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2", status="resolved"), **BLOCKED_BY_TWO)
+    assert (await move(desk, "in_progress", "OPS-2"))[0] == 200
+    assert await code_of_move(desk, "resolved") == "ticket-blocked"
+
+
+async def test_a_cancelled_blocker_no_longer_blocks(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2", status="cancelled"), **BLOCKED_BY_TWO)
+    assert (await move(desk, "resolved"))[0] == 200
+
+
 async def test_other_links_block_nothing(open_desk: OpenDesk) -> None:
     links = [
         a_link_row("link-1", "blocks", "OPS-1", "OPS-2"),
@@ -75,6 +109,13 @@ async def test_other_links_block_nothing(open_desk: OpenDesk) -> None:
     ]
     desk = await open_desk(a_row(status="in_progress"), a_row("OPS-2"), links=links)
     assert (await move(desk, "resolved"))[0] == 200
+
+
+async def test_a_rejected_transition_writes_nothing(open_desk: OpenDesk) -> None:
+    desk = await open_desk(a_row(status="open"))
+    await move(desk, "closed")
+    assert desk.last_report.changes == []
+    assert (await desk.get("/tickets/OPS-1")).json()["version"] == 1
 
 
 async def test_the_history_continues_after_the_seed_and_is_paginated(open_desk: OpenDesk) -> None:

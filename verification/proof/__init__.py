@@ -5,11 +5,13 @@ violations. `make proof` prints one line per guarantee.
 `code_mutation` mutants of rubrics and rewards. `execution` runs the jobs; `report` prints and writes the results.
 """
 
-from verification.proof.bounds import MAX_FAILURE, STEP_SHARE
+from verification.proof.bounds import MAX_FAILURE, MIN_FAIR, MIN_SUCCESS, STEP_SHARE
 from verification.proof.episode_runner import EpisodeResult, RecordedEpisode, play, record_episode
 
 __all__ = [
     "MAX_FAILURE",
+    "MIN_FAIR",
+    "MIN_SUCCESS",
     "STEP_SHARE",
     "EpisodeResult",
     "RecordedEpisode",

@@ -22,10 +22,6 @@ class NewNote(RequestModel):
 class Note(ResponseModel):
     """A note on a request."""
 
-    model_config = example(
-        id="APR-1040-N1", author_id="E-110", at="2026-03-02T09:15:00Z", body="Asked again as APR-1041."
-    )
-
     id: str
     author_id: str
     at: datetime
