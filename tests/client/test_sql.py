@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer import Exit
 
-from companyos.cli import sql
+from companyos.cli import read_only, sql
 from companyos.cli.sql import DatabaseCopies, QueryResult, print_rows
 from companyos.cli.terminal import OUT
 
@@ -147,12 +147,12 @@ def test_a_query_can_only_read(copies: DatabaseCopies, tmp_path: Path, query: st
         "values (5)",
     ],
 )
-def test_a_sql_query_is_executed(copies: DatabaseCopies, query: str) -> None:
+def test_a_read_only_query_is_executed(copies: DatabaseCopies, query: str) -> None:
     assert copies.query_result(query).rows
 
 
 def test_a_query_ends_at_its_deadline(copies: DatabaseCopies, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql, "QUERY_DEADLINE_S", 0.2)
+    monkeypatch.setattr(read_only, "QUERY_DEADLINE_S", 0.2)
     endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
     with pytest.raises(sqlite3.Error, match=r"longer than 0\.2 s"):
         copies.query_result(endless)
@@ -161,9 +161,9 @@ def test_a_query_ends_at_its_deadline(copies: DatabaseCopies, monkeypatch: pytes
 
 def test_a_query_with_too_many_rows_is_rejected(copies: DatabaseCopies) -> None:
     rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit {}) select i from n"
-    assert len(copies.query_result(rows.format(sql.MAX_ROWS)).rows) == sql.MAX_ROWS
-    with pytest.raises(sqlite3.Error, match=f"more than {sql.MAX_ROWS} rows"):
-        copies.query_result(rows.format(sql.MAX_ROWS + 1))
+    assert len(copies.query_result(rows.format(read_only.MAX_ROWS)).rows) == read_only.MAX_ROWS
+    with pytest.raises(sqlite3.Error, match=f"more than {read_only.MAX_ROWS} rows"):
+        copies.query_result(rows.format(read_only.MAX_ROWS + 1))
 
 
 def test_a_value_over_the_size_limit_is_rejected_before_it_takes_memory(copies: DatabaseCopies) -> None:
@@ -180,7 +180,7 @@ def test_a_view_of_a_copy_calls_no_unsafe_function(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="the sqlite3 program is not installed")
-def test_the_sqlite3_shell_opens_the_copies_sql(copies: DatabaseCopies) -> None:
+def test_the_sqlite3_shell_opens_the_copies_read_only(copies: DatabaseCopies) -> None:
     attach_statements = [part for line in copies.attach_statements() for part in ("-cmd", line)]
     shell = ["sqlite3", *attach_statements, ":memory:", "delete from desk.tickets"]
     ended = subprocess.run(shell, capture_output=True, text=True, check=False)

@@ -20,7 +20,7 @@ import pytest
 from companyos.cli.up import default_data_dir
 from companyos.client import CompanyOSEnv
 from companyos.enterprise import Enterprise
-from companyos.server_process import MAX_KEPT_LOGS, LogFile
+from companyos.log_file import MAX_KEPT_LOGS, LogFile
 from tests.client.test_up import signal_enabled
 
 pytestmark = pytest.mark.integration

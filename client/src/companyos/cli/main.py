@@ -13,13 +13,14 @@ from companyos.cli.demo import demo
 from companyos.cli.episodes import diff, episodes
 from companyos.cli.evaluate import evaluate
 from companyos.cli.export import TasksCommand
+from companyos.cli.leaderboard import leaderboard
 from companyos.cli.new import new_app
 from companyos.cli.play import play
 from companyos.cli.quarantine import quarantine_app
 from companyos.cli.report import report
 from companyos.cli.rescore import rescore
 from companyos.cli.snapshots import fork, restore, snapshot
-from companyos.cli.submit import leaderboard, submit
+from companyos.cli.submit import submit
 from companyos.cli.tasks import tasks
 from companyos.cli.tools import tools
 from companyos.cli.up import up
