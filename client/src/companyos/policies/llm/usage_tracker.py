@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from companyos.policies.llm.apis import Answer
@@ -13,12 +12,6 @@ from companyos.schemas import AgentUsage
 SECONDS_DIGITS = 3
 COST_DIGITS = 9
 
-_COUNTS = (
-    *("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens"),
-    *("unmetered", "dropped_results", "dropped_turns"),
-)
-"""Fields of AgentUsage that are sums over the responses."""
-
 
 class UsageTracker:
     """Adds up the usage of responses, and stores every message in both directions."""
@@ -27,8 +20,15 @@ class UsageTracker:
         self.transcript: list[dict[str, Any]] = []
         self.stopped: str | None = None
         self._settings = settings
-        self._counts = Counter[str]()
+        self._prompt_tokens = 0
+        self._completion_tokens = 0
+        self._cached_tokens = 0
+        self._cache_write_tokens = 0
+        self._reasoning_tokens = 0
+        self._unmetered = 0
         self._answers = 0
+        self._dropped_results = 0
+        self._dropped_turns = 0
         self._first_drop: int | None = None
 
     def begin(self, tools: list[dict[str, Any]]) -> None:
@@ -42,22 +42,32 @@ class UsageTracker:
     def answer(self, answer: Answer, latency_s: float) -> None:
         """Record a response of the model and its usage."""
         tokens = answer.tokens
-        counts = {
-            "prompt_tokens": tokens.prompt,
-            "completion_tokens": tokens.completion,
-            "cached_tokens": tokens.cached,
-            "cache_write_tokens": tokens.cache_written,
-            "reasoning_tokens": tokens.reasoning,
-        }
+        if tokens.prompt is None or tokens.completion is None:
+            self._unmetered += 1
         self._answers += 1
-        self._counts["unmetered"] += None in counts.values()
-        self._counts.update({name: count or 0 for name, count in counts.items()})
-        heading = {"kind": "answer", "message": answer.message, "finish_reason": answer.finish_reason}
-        self.transcript.append({**heading, **counts, "latency_s": round(latency_s, SECONDS_DIGITS)})
+        self._prompt_tokens += tokens.prompt or 0
+        self._completion_tokens += tokens.completion or 0
+        self._cached_tokens += tokens.cached
+        self._cache_write_tokens += tokens.cache_written
+        self._reasoning_tokens += tokens.reasoning
+        self.transcript.append(
+            {
+                "kind": "answer",
+                "message": answer.message,
+                "finish_reason": answer.finish_reason,
+                "prompt_tokens": tokens.prompt,
+                "completion_tokens": tokens.completion,
+                "cached_tokens": tokens.cached,
+                "cache_write_tokens": tokens.cache_written,
+                "reasoning_tokens": tokens.reasoning,
+                "latency_s": round(latency_s, SECONDS_DIGITS),
+            }
+        )
 
     def dropped(self, results: int, turns: int) -> None:
         """Record the numbers of tool results and turns dropped from the conversation."""
-        self._counts.update(dropped_results=results, dropped_turns=turns)
+        self._dropped_results += results
+        self._dropped_turns += turns
         self._first_drop = self._first_drop or self._answers + 1
         self.transcript.append({"kind": "dropped", "results": results, "turns": turns})
 
@@ -72,7 +82,7 @@ class UsageTracker:
 
     def limit_reached(self) -> str | None:
         """Return a text that names the reached limit of the episode; None if none is reached."""
-        limits, tokens = self._settings, self._counts["prompt_tokens"] + self._counts["completion_tokens"]
+        limits, tokens = self._settings, self._prompt_tokens + self._completion_tokens
         cost = self._cost()
         if limits.max_tokens is not None and tokens >= limits.max_tokens:
             return f"the episode has used {tokens:,} of at most {limits.max_tokens:,} tokens"
@@ -87,18 +97,24 @@ class UsageTracker:
             model=self._settings.label,
             requests=endpoint.requests,
             retries=endpoint.retries,
-            **{name: self._counts[name] for name in _COUNTS},
+            prompt_tokens=self._prompt_tokens,
+            completion_tokens=self._completion_tokens,
+            cached_tokens=self._cached_tokens,
+            cache_write_tokens=self._cache_write_tokens,
+            reasoning_tokens=self._reasoning_tokens,
+            unmetered=self._unmetered,
             latency_s=round(endpoint.latency_s, SECONDS_DIGITS),
             cost=None if cost is None else round(cost, COST_DIGITS),
             stopped=self.stopped,
+            dropped_results=self._dropped_results,
+            dropped_turns=self._dropped_turns,
             first_drop=self._first_drop,
         )
 
     def _cost(self) -> float | None:
-        counts = self._counts
         return self._settings.cost(
-            counts["prompt_tokens"],
-            counts["completion_tokens"],
-            cached=counts["cached_tokens"],
-            cache_written=counts["cache_write_tokens"],
+            self._prompt_tokens,
+            self._completion_tokens,
+            cached=self._cached_tokens,
+            cache_written=self._cache_write_tokens,
         )
