@@ -116,6 +116,15 @@ def test_the_sync_client_plays_an_episode_and_lists_tasks(tiny_url: str) -> None
         assert env.get_task_range("test", 0, 1)[0].id == env.get_task("test", 0).id
 
 
+def test_the_sync_client_calls_the_methods_of_a_subclass(tiny_url: str) -> None:
+    class CountingEnv(CompanyOSEnv):
+        async def num_tasks(self, split: str) -> int:
+            return 1000 * await super().num_tasks(split)
+
+    with CountingEnv(base_url=tiny_url).sync() as env:
+        assert env.num_tasks("test") == 3000
+
+
 def test_an_unreachable_server_is_a_connection_error_without_await_too() -> None:
     env = CompanyOSEnv(base_url="http://127.0.0.1:3")
     for _ in range(2):

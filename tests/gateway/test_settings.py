@@ -33,6 +33,8 @@ def test_without_addresses_services_are_embedded() -> None:
         "desk=http://:8001",
         "desk=http://a:b",
         "desk=http://a?b",
+        "desk=http://a/ b",
+        "desk=unix:",
     ],
 )
 def test_an_invalid_address_is_rejected(services: str) -> None:

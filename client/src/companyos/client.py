@@ -340,11 +340,11 @@ class CompanyOSEnv(EnvClient[Action, Observation, CompanyOSState]):
 def _synchronous(
     method: Callable[Concatenate[CompanyOSEnv, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[CompanyOSSyncEnv, P], T]:
-    """Return a method that runs a method of CompanyOSEnv and returns its result."""
+    """Return a method that runs the session's method of the same name and returns its result."""
 
     @wraps(method)
     def run(self: CompanyOSSyncEnv, /, *args: P.args, **options: P.kwargs) -> T:
-        return cast(T, self._run(method(self._async, *args, **options)))
+        return cast(T, self._run(getattr(self._async, method.__name__)(*args, **options)))
 
     return run
 

@@ -175,11 +175,12 @@ class Settings(BaseSettings):
 
 def _is_address(address: str) -> bool:
     """Return whether an address is `unix:path` or a URL with a host and a valid port."""
+    if any(character.isspace() or character in "?#" for character in address):
+        return False
     if address.startswith("unix:"):
-        return True
+        return address != "unix:"
     try:
         url = urlsplit(address)
-        has_host = bool(url.hostname) and url.port != 0
-        return url.scheme in {"http", "https"} and has_host and not (url.query or url.fragment)
+        return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
     except ValueError:
         return False

@@ -61,6 +61,8 @@ class Shifts(Row):
             return await _play_adversaries(engine, job, f"{SHIFT_PREFIX}{size}")
         player = fair_player(f"{SHIFT_PREFIX}{size}") if name == FAIR else shift_player(ABLATIONS[name])
         result = await play(engine, f"{SHIFT_PREFIX}{size}", name, player, seed=job.seed, chaos=job.level)
+        if result.verdict is None and name != FAIR:
+            raise AssertionError(f"{result.place}: the environment failed")
         cases, features = ({}, {}) if result.verdict is None else (result.verdict.cases, result.verdict.features)
         where = f"{job.part}, level {job.level}"
         if name == FAIR:

@@ -128,14 +128,16 @@ async def _play_episode(server: Server, plan: EpisodePlan, folder: Path, started
     from companyos.runner import RunFolder, play_episode
     from companyos.runner.batch import attach_evidence
 
+    is_new = not folder.exists()
     run = RunFolder(folder, [plan])
     try:
         async with server.env() as env, server.trainer() as trainer:
             played = await _merge_steps(trainer, await play_episode(env, plan, HumanPolicy(env, started)))
             played, evidence = await attach_evidence(trainer, played)
     except BaseException:
-        with suppress(OSError):
-            folder.rmdir()  # it is empty unless it had other content before
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()  # it is empty, as no episode was stored
         raise
     run.add(played, evidence)
     return played
