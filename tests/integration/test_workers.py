@@ -110,6 +110,13 @@ async def test_workers_with_prefetching_play_the_same_episodes_as_one_gateway(wo
     assert await digests(workers.url, PlanWithFollowing) == await digests(url, EpisodePlan)
 
 
+def test_all_processes_of_workers_use_batch_scheduling(workers: Enterprise) -> None:
+    assert workers.pid is not None
+    processes = process_tree(workers.pid)
+    assert set(processes.values()) >= {"router", "gateway", "ticketdesk"}
+    assert {os.sched_getscheduler(process) for process in processes} == {os.SCHED_BATCH}
+
+
 async def test_sessions_are_distributed_evenly(workers: Enterprise, http: requests.Session) -> None:
     sessions = await _sessions(workers.url, SESSIONS)
     try:

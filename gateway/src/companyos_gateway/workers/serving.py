@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,6 +36,7 @@ def serve_workers(
         parser.exit(REFUSED, f"error: --workers must be 1 to {MAX_WORKERS}; got {count}\n")
     if os.environ.get("COMPANYOS_SERVICES"):
         parser.exit(REFUSED, "error: --workers starts services of its own and cannot be used with COMPANYOS_SERVICES\n")
+    _use_batch_scheduling()
     with ExitStack() as stack:
         private = stack.enter_context(temporary_data_folder())
         data = private / "data" if data_dir is None else data_dir
@@ -64,3 +66,14 @@ def serve_workers(
             if pool.has_refused:
                 parser.exit(REFUSED, "error: a worker cannot be started; its message is in the log\n")
             raise
+
+
+def _use_batch_scheduling() -> None:
+    """Keep the router and the workers from preempting each other whenever a message arrives.
+
+    A process that wakes up then waits until a processor is free, finds several messages and handles them in a row. With
+    64 sessions on two cores, this makes a step a quarter cheaper. Linux only; children inherit it.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):  # a sandbox may forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
