@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -90,14 +90,16 @@ class Rules:
 
 def best_selection(proposals: Sequence[Proposal], rules: Rules) -> frozenset[str] | None:
     """Return the ids of the best selection: the most points, then the lowest cost. None if several are the best."""
-    return _Selections(proposals, rules).best()
+    selections = _Selections(proposals, rules)
+    best = selections.best(selections.affordable(rules.available_cents))
+    return None if best is None else frozenset(one.id for place, one in enumerate(proposals) if best >> place & 1)
 
 
 class _Selections:
-    """The valid selections of proposals, as masks in which the bit of each selected proposal is set."""
+    """The selections that keep every rule but the available amount, as masks in which the bits of proposals are set."""
 
     def __init__(self, proposals: Sequence[Proposal], rules: Rules) -> None:
-        self._proposals, self._costs, self._points = proposals, [0], [0]
+        self._costs, self._points = [0], [0]
         for one in proposals:
             own = rules.points(one)
             self._costs += [cost + one.cost_cents for cost in self._costs]
@@ -108,22 +110,24 @@ class _Selections:
             sum(bits[one.id] for one in proposals if one.team_id == team) for team in {p.team_id for p in proposals}
         ]
         needs = [(bits[one.id], bits[one.depends_on]) for one in proposals if one.depends_on is not None]
-        self.masks = [
-            mask for mask, cost in enumerate(self._costs) if mask and cost <= rules.available_cents and not mask & low
-        ]
+        masks = [mask for mask in range(1, len(self._costs)) if not mask & low]
         for team in teams:
             if team.bit_count() > rules.most_per_team:
-                self.masks = [mask for mask in self.masks if (mask & team).bit_count() <= rules.most_per_team]
+                masks = [mask for mask in masks if (mask & team).bit_count() <= rules.most_per_team]
         for child, parent in needs:
-            self.masks = [mask for mask in self.masks if mask & parent or not mask & child]
+            masks = [mask for mask in masks if mask & parent or not mask & child]
+        self._masks = masks
 
-    def best(self) -> frozenset[str] | None:
-        """Return the ids of the selection with the most points, then the lowest cost; None if there are several."""
-        ranks = [(self._points[mask], -self._costs[mask]) for mask in self.masks]
+    def affordable(self, available_cents: int) -> list[int]:
+        """Return the selections whose total cost is at most the available amount."""
+        return [mask for mask in self._masks if self._costs[mask] <= available_cents]
+
+    def best(self, masks: Sequence[int]) -> int | None:
+        """Return the one with the most points, then the lowest cost; None if there are several or none."""
+        ranks = [(self._points[mask], -self._costs[mask]) for mask in masks]
         if not ranks or ranks.count(max(ranks)) > 1:
             return None
-        mask = self.masks[ranks.index(max(ranks))]
-        return frozenset(one.id for place, one in enumerate(self._proposals) if mask >> place & 1)
+        return masks[ranks.index(max(ranks))]
 
 
 def draw_proposals(
@@ -135,18 +139,21 @@ def draw_proposals(
         least_score = stream.integer(*SCORE_LIMITS)
         cost = sum(one.cost_cents for one in proposals if one.score >= least_score)
         category, other_category = stream.sample(CATEGORIES, 2)
-        figures = {
-            "least_score": least_score,
-            "most_per_team": stream.integer(*(CAPS if variant.is_capped else NO_CAP)),
-            "bonus_points": stream.integer(*BONUS_POINTS),
-        }
+        rules = Rules(
+            available_cents=cost,
+            least_score=least_score,
+            most_per_team=stream.integer(*(CAPS if variant.is_capped else NO_CAP)),
+            bonus_category=category,
+            bonus_points=stream.integer(*BONUS_POINTS),
+        )
         other_least = stream.integer(*LOW_SCORES)
+        selections = _Selections(proposals, rules)
         for percent in stream.sample(AVAILABLE_PERCENT, AMOUNTS_TRIED):
             available = cost * percent // 100 // COST_STEP_CENTS * COST_STEP_CENTS
-            rules = Rules(available_cents=available, bonus_category=category, **figures)
-            others = replace(rules, bonus_category=other_category, least_score=other_least)
-            if _is_decisive(proposals, rules, others, variant):
-                return proposals, rules, others
+            in_force = replace(rules, available_cents=available)
+            others = replace(in_force, bonus_category=other_category, least_score=other_least)
+            if _is_decisive(proposals, selections, in_force, others, variant):
+                return proposals, in_force, others
 
 
 def _draw(stream: kit.Stream, variant: Variant, team_ids: Sequence[str]) -> list[Proposal]:
@@ -171,44 +178,47 @@ def _draw(stream: kit.Stream, variant: Variant, team_ids: Sequence[str]) -> list
     return drawn
 
 
-def _is_decisive(proposals: Sequence[Proposal], rules: Rules, others: Rules, variant: Variant) -> bool:
+def _is_decisive(
+    proposals: Sequence[Proposal], selections: _Selections, rules: Rules, others: Rules, variant: Variant
+) -> bool:
     """Return whether there is one best selection, and every shortcut and the other rules lead to another one."""
-    valid = _Selections(proposals, rules)
-    best = valid.best()
+    valid = selections.affordable(rules.available_cents)
+    best = selections.best(valid)
     if best is None:
         return False
+    if not variant.is_capped and best.bit_count() == max(mask.bit_count() for mask in valid):
+        return False  # taking as many projects as possible would be enough
     keys: list[Callable[[Proposal], float]] = [
         rules.points,
         lambda one: rules.points(one) / one.cost_cents,
         lambda one: -one.cost_cents,
         lambda one: one.score,
     ]
-    if any(_is_first_fit(best, proposals, rules, key) for key in keys):
+    if any(_is_first_fit(best, set(valid), proposals, [key(one) for one in proposals]) for key in keys):
         return False
-    most = max(mask.bit_count() for mask in valid.masks)
-    if len(best) == most and not variant.is_capped:
-        return False  # taking as many projects as possible would be enough
+    in_force = best_selection(proposals, rules)
     ignoring = [others, replace(rules, bonus_points=0)]
     ignoring += [replace(rules, most_per_team=COUNT)] if variant.is_capped else []
     free = [replace(one, depends_on=None) for one in proposals] if variant.has_dependencies else None
-    return all(best_selection(proposals, one) not in (None, best) for one in ignoring) and (
-        free is None or best_selection(free, rules) not in (None, best)
+    return all(best_selection(proposals, one) not in (None, in_force) for one in ignoring) and (
+        free is None or best_selection(free, rules) not in (None, in_force)
     )
 
 
-def _is_first_fit(
-    best: frozenset[str], proposals: Sequence[Proposal], rules: Rules, key: Callable[[Proposal], float]
-) -> bool:
+def _is_first_fit(best: int, valid: Collection[int], proposals: Sequence[Proposal], keys: Sequence[float]) -> bool:
     """Return whether a greedy choice of proposals by descending key may lead to the best selection.
 
     Whatever the order of equal keys, it does not if a selected proposal comes before the one that it depends on, or if
     one that is not selected fits in addition to those that come before it.
     """
-    selected = {one.id: one for one in proposals if one.id in best}
-    if any(one.depends_on is not None and key(one) > key(selected[one.depends_on]) for one in selected.values()):
-        return False
-    return all(
-        rules.find_breach([*(one for one in selected.values() if key(one) >= key(other)), other]) is not None
-        for other in proposals
-        if other.id not in best
-    )
+    key_of = {one.id: key for one, key in zip(proposals, keys, strict=True)}
+    selected = [place for place in range(len(proposals)) if best >> place & 1]
+    for place in selected:
+        parent = proposals[place].depends_on
+        if parent is not None and keys[place] > key_of[parent]:
+            return False
+    for place, key in enumerate(keys):
+        earlier = sum(1 << other for other in selected if keys[other] >= key)
+        if not best >> place & 1 and earlier | 1 << place in valid:
+            return False
+    return True
