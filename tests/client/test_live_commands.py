@@ -47,7 +47,10 @@ def test_without_a_token_the_error_names_the_option(
     monkeypatch.delenv("COMPANYOS_TOKEN")
     answer = RUNNER.invoke(app, ["episodes", "--url", guarded.url])
     assert answer.exit_code == 1
-    assert answer.stderr == "error: token-required: Token required; pass --token or set COMPANYOS_TOKEN\n"
+    assert answer.stderr == (
+        "error: token-required: The header `Authorization: Bearer TOKEN` is missing. "
+        "Pass --token or set COMPANYOS_TOKEN.\n"
+    )
 
 
 class CommandRunner:

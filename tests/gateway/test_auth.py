@@ -229,6 +229,7 @@ async def test_an_agent_cannot_tell_whether_another_episode_exists(locked: Notes
             "title": "Episode not found",
             "status": 404,
             "code": "unknown-episode",
+            "detail": "No live episode has this id.",
         }
     assert await locked.standing("theirs") == before
 

@@ -115,7 +115,9 @@ async def test_a_call_after_the_end_is_rejected_and_takes_no_step(gateway: Notes
         assert ended.structured_content["done"] is True
         late = await _call(client, "notes_list_notes")
     assert (late.is_error, late.meta) == (True, None)
-    assert _text(late)["error"]["message"] == "episode-done: Episode has ended"  # without the outcome
+    assert (
+        _text(late)["error"]["message"] == "episode-done: The episode has ended; no further actions are executed."
+    )  # without the outcome
     assert (await gateway.state("mine"))["step_count"] == 1
 
 
@@ -193,7 +195,7 @@ async def test_an_episode_token_selects_its_episode_and_grants_access_to_no_othe
         async with mcp_client(locked.app, path, token=token) as agent:
             assert not (await _call(agent, "notes_list_notes")).is_error
     for path, episode in (("/v1/mcp", "theirs"), ("/v1/episodes/theirs/mcp", None)):
-        with pytest.raises(McpError, match="unknown-episode: Episode not found"):
+        with pytest.raises(McpError, match=r"unknown-episode: No live episode has this id\."):
             async with mcp_client(locked.app, path, episode=episode, token=token):
                 pass
     async with mcp_client(locked.app, episode="theirs", token=TRAINER) as trainer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 
 import pytest
@@ -53,6 +54,21 @@ def test_an_unacceptable_body_is_rejected_with_its_code(body: bytes, code: str) 
     with pytest.raises(MalformedJsonError) as caught:
         parse_object(body)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("body", "fact"),
+    [
+        (b'{"a": }', "line 1 column 7"),
+        (b"{}\xff", "byte 2 "),
+        (b'{"a": 1, "\\ud800": 1, "\\ud800": 2}', '"\\ud800"'),
+        (b'{"a": 1e999}', "got 1e999"),
+        (b'{"a": ' + b"9" * 5000 + b"}", f"got {'9' * 40}..."),
+    ],
+)
+def test_the_message_names_the_position_or_the_value(body: bytes, fact: str) -> None:
+    with pytest.raises(MalformedJsonError, match=re.escape(fact)):
+        parse_object(body)
 
 
 @pytest.mark.parametrize(

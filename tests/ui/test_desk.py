@@ -255,7 +255,7 @@ async def test_pages_load_no_external_resources(browser: Browser) -> None:
 async def test_a_browser_gets_a_page_for_an_unknown_address_and_other_clients_a_problem(browser: Browser) -> None:
     page = await browser.client.get("/<nowhere>", headers={"Accept": "text/html"})
     assert page.status_code == 404
-    assert "There is no page at /&lt;nowhere&gt;." in page.text
+    assert "There is no page or operation at /&lt;nowhere&gt;." in page.text
     assert (await browser.client.get("/<nowhere>")).json()["code"] == "not-found"
 
 

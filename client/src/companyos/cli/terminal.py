@@ -138,7 +138,7 @@ def report_errors() -> Iterator[None]:
         if (code := _exit_code(error)) is None:
             raise
         unnamed = "the server did not respond in time" if isinstance(error, TimeoutError) else type(error).__name__
-        hint = "; pass --token or set COMPANYOS_TOKEN" if str(error).startswith(_TOKEN_REQUIRED) else ""
+        hint = " Pass --token or set COMPANYOS_TOKEN." if str(error).startswith(_TOKEN_REQUIRED) else ""
         fail((_text(error) or unnamed) + hint, code)
 
 

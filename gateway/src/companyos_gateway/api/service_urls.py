@@ -64,10 +64,10 @@ def service_urls_router(runtime: GatewayRuntime) -> LazyRouter:
         engine = runtime.engine()
         episode = signed_episode(engine.store, episode_id, service, signature)
         if episode is None:
-            raise UnknownTokenError
+            raise UnknownTokenError("No live episode has this address.")
         found = find_tool(engine.tools(episode), service, request.method, f"/{path}")
         if found is None or found[0].operation is None:
-            raise UnknownRouteError
+            raise UnknownRouteError(f"{service} has no operation {request.method} /{path}.")
         tool, path_values = found
         query, body = request.query_params.multi_items(), request.scope.get(JSON_SCOPE_KEY, {})
         arguments = tool_arguments(found[0].operation, path_values, query, request.headers, body)

@@ -16,10 +16,12 @@ class GatewayError(Exception):
     status: ClassVar[int] = 400
     code: ClassVar[str] = "bad-request"
     title: ClassVar[str] = "Request refused"
+    default_detail: ClassVar[str | None] = None
+    """Detail of an error that is raised without one."""
 
     def __init__(self, detail: str | None = None, *, errors: list[dict[str, Any]] | None = None) -> None:
-        super().__init__(f"{self.code}: {detail or self.title}")
-        self.detail = detail
+        self.detail = detail or self.default_detail
+        super().__init__(f"{self.code}: {self.detail or self.title}")
         self.errors = errors
 
     def body(self) -> ProblemBody:
@@ -53,6 +55,7 @@ class UnknownServiceError(GatewayError):
 
 class UnknownEpisodeError(GatewayError):
     status, code, title = 404, "unknown-episode", "Episode not found"
+    default_detail = "No live episode has this id."
 
 
 class EpisodeExistsError(GatewayError):
@@ -65,14 +68,17 @@ class EpisodeKeptError(GatewayError):
 
 class NotResetError(GatewayError):
     status, code, title = 409, "not-reset", "No episode started"
+    default_detail = "The connection has no episode; a reset starts one."
 
 
 class EpisodeDoneError(GatewayError):
     status, code, title = 409, "episode-done", "Episode has ended"
+    default_detail = "The episode has ended; no further actions are executed."
 
 
 class EpisodeClosedError(GatewayError):
     status, code, title = 409, "episode-closed", "Episode was closed"
+    default_detail = "The episode was closed by its client or replaced by another reset."
 
 
 class StepConflictError(GatewayError):
@@ -93,6 +99,7 @@ class RateLimitedError(GatewayError):
 
 class EpisodeTakenOverError(GatewayError):
     status, code, title = 409, "episode-taken-over", "Episode taken over by another connection"
+    default_detail = "Another connection resumed the episode with its token."
 
 
 class UnknownSnapshotError(GatewayError):
@@ -101,6 +108,7 @@ class UnknownSnapshotError(GatewayError):
 
 class ForeignSnapshotError(GatewayError):
     status, code, title = 409, "foreign-snapshot", "Snapshot of another episode"
+    default_detail = "An episode can be restored only to its own snapshots; a fork can start from any."
 
     def __init__(self) -> None:
         super().__init__("The snapshot belongs to another episode. Fork it, or reset with it as injected_state.")
@@ -156,6 +164,7 @@ class WindowLimitError(GatewayError):
 
 class BrowserUnavailableError(GatewayError):
     status, code, title = 503, "browser-unavailable", "Browser does not respond"
+    default_detail = "The browser does not respond; the cause is in the gateway's log."
 
 
 class ServicesUnavailableError(GatewayError):
@@ -172,10 +181,12 @@ class UnansweredError(GatewayError):
 
 class RubricFailedError(GatewayError):
     status, code, title = 500, "rubric-failed", "The rubric of the task raised an exception"
+    default_detail = "The rubric raised an exception, which is in the gateway's log."
 
 
 class InternalError(GatewayError):
     status, code, title = 500, "internal-error", "Internal server error"
+    default_detail = "An unexpected error, whose traceback is in the gateway's log."
 
 
 class InfrastructureError(Exception):

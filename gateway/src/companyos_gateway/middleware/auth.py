@@ -63,14 +63,17 @@ _AGENT_PATTERNS = tuple((method, compile_path(path)[0]) for method, path in sort
 
 class TokenRequiredError(GatewayError):
     status, code, title = 401, "token-required", "Token required"
+    default_detail = "The header `Authorization: Bearer TOKEN` is missing."
 
 
 class UnknownTokenError(GatewayError):
     status, code, title = 401, "unknown-token", "Unknown or expired token"
+    default_detail = "The token is neither the trainer's nor that of a live episode."
 
 
 class AgentForbiddenError(GatewayError):
     status, code, title = 403, "trainer-token-required", "Not allowed with an episode token"
+    default_detail = "Only the trainer's token allows this request."
 
 
 class TokenAuthMiddleware:
@@ -222,5 +225,5 @@ def _bearer_token(scope: Scope) -> bytes:
         raise TokenRequiredError
     scheme, _, token = headers[0].partition(b" ")
     if len(headers) > 1 or scheme.lower() != b"bearer":
-        raise UnknownTokenError
+        raise UnknownTokenError("Authorization must be sent once, as `Bearer TOKEN`.")
     return token.strip(b" ")

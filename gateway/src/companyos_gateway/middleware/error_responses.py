@@ -96,16 +96,12 @@ def _content_type_hint(request: Request, error: RequestValidationError) -> list[
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, "http-error")
-    body = ProblemBody(title=str(error.detail), status=error.status_code, code=code)
+    detail = web.http_error_detail(request, error)
+    body = ProblemBody(title=str(error.detail), status=error.status_code, code=code, detail=detail)
     headers = {**(error.headers or {}), **web.allow_header(request, error)}
     accepted = request.headers.get("accept", "")
     if request.method == "GET" and "text/html" in accepted and "json" not in accepted:
-        reasons = {
-            404: f"There is no page at {request.url.path}.",
-            405: f"{request.url.path} does not answer GET requests.",
-        }
-        detail = reasons.get(error.status_code)
-        return problem_body_page(body.model_copy(update={"detail": detail}), {**headers, "Vary": "Accept"})
+        return problem_body_page(body, {**headers, "Vary": "Accept"})
     return problem_response_of(body, headers)
 
 

@@ -72,7 +72,7 @@ class StoredRuns:
         """Return a run, read again if its file has changed."""
         run_dir = self._run_dirs().get(name)
         if run_dir is None:
-            raise UnknownRunError
+            raise UnknownRunError(f'There is no run "{name}".')
         with self._cache_lock:
             entry = self._cache.get(name)
             file_version = _file_version(run_dir)

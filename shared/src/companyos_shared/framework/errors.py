@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from companyos_shared.web.problems import allow_header, problem_response
+from companyos_shared.web.problems import allow_header, http_error_detail, problem_response
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
 _MAX_ERRORS = 10
@@ -283,5 +283,6 @@ async def _on_http(request: Request, error: Exception) -> Response:
         title=http_error.detail,
         status=http_error.status_code,
         code=_HTTP_CODES.get(http_error.status_code, "http-error"),
+        detail=http_error_detail(request, http_error),
     )
     return problem_response(body, {**(http_error.headers or {}), **allow_header(request, http_error)})

@@ -20,6 +20,13 @@ def problem_response(body: ProblemBody, headers: dict[str, str] | None = None) -
     return Response(content, status_code=body.status, media_type=PROBLEM_MEDIA_TYPE, headers=headers)
 
 
+def http_error_detail(request: Request, error: HTTPException) -> str | None:
+    """Return the detail of an error that the framework raises, None if it is neither a 404 nor a 405."""
+    path = request.url.path
+    details = {404: f"There is no page or operation at {path}.", 405: f"{path} does not accept {request.method}."}
+    return details.get(error.status_code)
+
+
 def allow_header(request: Request, error: HTTPException) -> dict[str, str]:
     """Return the Allow header of a 405 with all documented methods of the path; Starlette lists one route only."""
     if error.status_code == 405:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from math import isinf
 from typing import Any, NoReturn
 
 MAX_BODY_BYTES = 64 * 1024
@@ -18,6 +20,7 @@ MAX_INTEGER = 2**53
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LONGEST_INTEGER_DIGITS = 17
+_LONGEST_SHOWN = 40
 _JSON_TYPES = {
     list: "an array",
     str: "a string",
@@ -49,7 +52,7 @@ def parse_object(body: bytes | str, *, max_bytes: int = MAX_BODY_BYTES, max_valu
     except MalformedJsonError:
         raise
     except ValueError as error:
-        raise MalformedJsonError("malformed-json", "The body must be valid JSON.") from error
+        raise MalformedJsonError("malformed-json", f"The body must be valid JSON: {error}.") from error
     if not isinstance(value, dict):
         raise MalformedJsonError("not-an-object", f"The body must be a JSON object; got {_JSON_TYPES[type(value)]}.")
     _check_strings(value)
@@ -63,7 +66,7 @@ def _decode(body: bytes | str, max_bytes: int) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise MalformedJsonError("malformed-json", "The body must be UTF-8.") from error
+        raise MalformedJsonError("malformed-json", f"The body must be UTF-8; byte {error.start} is not.") from error
 
 
 def _check_structure(text: str, max_values: int) -> None:
@@ -89,7 +92,10 @@ def _check_structure(text: str, max_values: int) -> None:
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise MalformedJsonError("duplicate-key", "Keys of an object must be unique.")
+        key = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise MalformedJsonError(
+            "duplicate-key", f"Keys of an object must be unique; {json.dumps(_shown(key))} is not."
+        )
     return members
 
 
@@ -99,12 +105,26 @@ def _reject_constant(name: str) -> NoReturn:
 
 def _bounded_integer(digits: str) -> int:
     if len(digits) > _LONGEST_INTEGER_DIGITS or abs(int(digits)) > MAX_INTEGER:
-        raise MalformedJsonError("integer-too-large", "Integers must be between -2^53 and 2^53.")
+        raise MalformedJsonError("integer-too-large", f"Integers must be between -2^53 and 2^53; got {_shown(digits)}.")
     return int(digits)
 
 
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise MalformedJsonError("not-finite", f"Numbers must be finite; got {_shown(text)}.")
+    return number
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_int=_bounded_integer
+    object_pairs_hook=_reject_duplicates,
+    parse_constant=_reject_constant,
+    parse_float=_finite_number,
+    parse_int=_bounded_integer,
 )
 
 
@@ -119,5 +139,3 @@ def _check_strings(value: Any) -> None:
     elif isinstance(value, list):
         for item in value:
             _check_strings(item)
-    elif isinstance(value, float) and value in (float("inf"), float("-inf")):
-        raise MalformedJsonError("not-finite", "Numbers must be finite.")

@@ -60,6 +60,7 @@ _NOT_SENT = frozenset({"token", DONE})
 
 class UnknownPageError(GatewayError):
     status, code, title = 404, "unknown-page", "Page not found"
+    default_detail = "The address names no page."
 
 
 def build_page_call(path: str, query: str, shell: Shell) -> ServiceCall:
