@@ -271,6 +271,13 @@ async def test_requests_wait_for_a_connection_when_all_are_in_use(
     assert len(server.serving) <= MAX_CONNECTIONS
 
 
+async def test_a_connection_that_is_lost_before_its_request_is_an_error() -> None:
+    connection = _Connection()
+    connection.connection_lost(None)
+    with pytest.raises(ConnectionResetError):
+        await connection.exchange(b"GET / HTTP/1.1\r\n\r\n")
+
+
 async def test_a_service_that_does_not_listen_is_an_error_of_the_connection(tmp_path: Path) -> None:
     for address in (f"unix:{tmp_path / 'missing'}", f"http://127.0.0.1:{free_port()}"):
         connections = open_connections(address)

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import httpx
 
-CONNECT_DEADLINE_S = 0.5
 KEEPALIVE_S = 60.0
 MAX_CONNECTIONS = 256
 

@@ -13,12 +13,7 @@ from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from companyos_gateway.engine.service_connections import (
-    CONNECT_DEADLINE_S,
-    KEEPALIVE_S,
-    MAX_CONNECTIONS,
-    HttpResponse,
-)
+from companyos_gateway.engine.service_connections import KEEPALIVE_S, MAX_CONNECTIONS, HttpResponse
 
 _FIRST_FINAL_STATUS = 200
 
@@ -34,7 +29,7 @@ class UnixConnections:
         self._is_closed = False
 
     async def exchange(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
-        """Send a request and return the response; raises OSError or TimeoutError for errors of the connection."""
+        """Send a request and return the response; raises OSError for errors of the connection."""
         request = _encode_request(method, target, headers, body)
         async with self._slots:
             connection = self._take_idle() or await self._connect()
@@ -63,8 +58,8 @@ class UnixConnections:
         return None
 
     async def _connect(self) -> _Connection:
-        async with asyncio.timeout(CONNECT_DEADLINE_S):
-            _, connection = await asyncio.get_running_loop().create_unix_connection(_Connection, self._path)
+        """Connect; the kernel accepts or refuses at once."""
+        _, connection = await asyncio.get_running_loop().create_unix_connection(_Connection, self._path)
         return connection
 
 

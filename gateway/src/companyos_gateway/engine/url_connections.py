@@ -8,13 +8,9 @@ from functools import lru_cache
 import aiohttp
 from yarl import URL
 
-from companyos_gateway.engine.service_connections import (
-    CONNECT_DEADLINE_S,
-    KEEPALIVE_S,
-    MAX_CONNECTIONS,
-    HttpResponse,
-)
+from companyos_gateway.engine.service_connections import KEEPALIVE_S, MAX_CONNECTIONS, HttpResponse
 
+_CONNECT_DEADLINE_S = 0.5
 _MAX_CACHED_URL_LENGTH = 128
 _MAX_CACHED_URLS = 4096
 _AUTOMATIC_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
@@ -54,7 +50,7 @@ class UrlConnections:
             connector=aiohttp.TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=KEEPALIVE_S, ssl=False),
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_AUTOMATIC_HEADERS,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_DEADLINE_S),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_DEADLINE_S),
         )
 
 
