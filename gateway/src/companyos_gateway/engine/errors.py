@@ -108,7 +108,6 @@ class UnknownSnapshotError(GatewayError):
 
 class ForeignSnapshotError(GatewayError):
     status, code, title = 409, "foreign-snapshot", "Snapshot of another episode"
-    default_detail = "An episode can be restored only to its own snapshots; a fork can start from any."
 
     def __init__(self) -> None:
         super().__init__("The snapshot belongs to another episode. Fork it, or reset with it as injected_state.")
