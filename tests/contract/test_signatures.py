@@ -23,7 +23,6 @@ from tests.contract.calls import ids_of
 
 OPEN = frozenset({"/", "/livez", "/readyz", "/-/metrics", "/docs", "/openapi.json"})
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-CONTEXT, SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
 MAX_TRIES = 400
 
 Forge = Callable[[httpx.Request], httpx.Request]
@@ -91,7 +90,7 @@ def _with_altered_context(**altered: Any) -> Forge:
         context = CallContext.model_validate_json(request.headers[CONTEXT_HEADER])
         fields = {name: change(getattr(context, name)) for name, change in altered.items()}
         forged = context.model_copy(update=fields).model_dump_json(exclude_none=True)
-        return _copy(request, {CONTEXT: forged})
+        return _copy(request, {CONTEXT_HEADER: forged})
 
     return forge
 
@@ -106,17 +105,20 @@ def _signed_with_another_key(request: httpx.Request) -> httpx.Request:
         context=request.headers[CONTEXT_HEADER],
         headers=list(request.headers.multi_items()),
     )
-    return _copy(request, {SIGNATURE: signature})
+    return _copy(request, {SIGNATURE_HEADER: signature})
+
+
+def _with_a_changed_digit(request: httpx.Request) -> httpx.Request:
+    signature = request.headers[SIGNATURE_HEADER]
+    return _copy(request, {SIGNATURE_HEADER: signature[:-1] + format(int(signature[-1], 16) ^ 1, "x")})
 
 
 FORGERIES: dict[str, Forge] = {
-    "without both headers": lambda call: _copy(call, {CONTEXT: None, SIGNATURE: None}),
-    "without a context": lambda call: _copy(call, {CONTEXT: None}),
-    "without a signature": lambda call: _copy(call, {SIGNATURE: None}),
-    "an empty signature": lambda call: _copy(call, {SIGNATURE: ""}),
-    "a signature with one digit changed": lambda call: _copy(
-        call, {SIGNATURE: call.headers[SIGNATURE][:-1] + format(int(call.headers[SIGNATURE][-1], 16) ^ 1, "x")}
-    ),
+    "without both headers": lambda call: _copy(call, {CONTEXT_HEADER: None, SIGNATURE_HEADER: None}),
+    "without a context": lambda call: _copy(call, {CONTEXT_HEADER: None}),
+    "without a signature": lambda call: _copy(call, {SIGNATURE_HEADER: None}),
+    "an empty signature": lambda call: _copy(call, {SIGNATURE_HEADER: ""}),
+    "a signature with one digit changed": _with_a_changed_digit,
     "a signature of somebody else": _signed_with_another_key,
     "another method": lambda call: _copy(call, method="DELETE" if call.method != "DELETE" else "POST"),
     "another path": lambda call: _copy(call, target="x"),

@@ -44,7 +44,6 @@ RETRY_DELAY_S = 0.02
 MAX_RETRY_DELAY_S = 0.2
 
 _JSON = "application/json"
-_REPORT_HEADER = REPORT_HEADER.lower()
 _UNAUTHORIZED, _SERVER_ERROR = 401, 500
 _RESIGN_CODES = frozenset({"call-expired", "call-replayed"})
 """Refusals of control calls after a wall clock was set or a service restarted; each attempt has a new signature."""
@@ -262,7 +261,7 @@ class ServiceClient:
 
     def _parse_response(self, response: HttpResponse) -> ServiceResponse:
         body = response.content
-        length = response.headers.get(_REPORT_HEADER)
+        length = response.headers.get(REPORT_HEADER)
         if length is None:
             code = parse_problem(body)[0]
             self._check_source(code)

@@ -17,8 +17,6 @@ from companyos_shared.framework.errors import (
 from companyos_shared.wire.context import CONTEXT_HEADER, CONTROL_LIFETIME_S, SIGNATURE_HEADER, CallContext, sign
 from companyos_shared.wire.nonces import wall_clock
 
-_CONTEXT, _SIGNATURE = CONTEXT_HEADER.lower(), SIGNATURE_HEADER.lower()
-
 
 def check_signature(
     key: bytes, *, audience: str, method: str, target: str, body: bytes, headers: Sequence[tuple[str, str]]
@@ -28,7 +26,7 @@ def check_signature(
     Raises UnsignedCallError (401) or InvalidContextError (400).
     """
     values = dict(headers)
-    context, signature = values.get(_CONTEXT), values.get(_SIGNATURE)
+    context, signature = values.get(CONTEXT_HEADER), values.get(SIGNATURE_HEADER)
     if context is None or signature is None:
         raise UnsignedCallError
     expected = sign(key, audience=audience, method=method, target=target, body=body, context=context, headers=headers)

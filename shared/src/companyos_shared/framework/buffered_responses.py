@@ -11,8 +11,6 @@ from companyos_shared.framework.errors import BodyTooLargeError
 from companyos_shared.wire.context import REPORT_HEADER
 from companyos_shared.wire.control import Report
 
-_REPORT_HEADER = REPORT_HEADER.lower()
-
 
 @dataclass(slots=True)
 class BufferedResponse:
@@ -83,7 +81,7 @@ async def send_buffered(send: Send, response: BufferedResponse, *, with_report: 
     body, headers = response.body, [(name, value) for name, value in response.headers if name != "content-length"]
     if with_report:
         body += response.report
-        headers.append((_REPORT_HEADER, str(len(response.report))))
+        headers.append((REPORT_HEADER, str(len(response.report))))
     headers.append(("content-length", str(len(body))))
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     await send({"type": "http.response.start", "status": response.status, "headers": raw})

@@ -141,7 +141,7 @@ class ServiceHarness:
             return response
         content = response.content
         self.last_report = Report.model_validate_json(content[-length:])
-        headers = [(n, v) for n, v in response.headers.items() if n not in ("content-length", REPORT_HEADER.lower())]
+        headers = [(n, v) for n, v in response.headers.items() if n not in ("content-length", REPORT_HEADER)]
         return httpx.Response(response.status_code, headers=headers, content=content[:-length], request=request)
 
     async def advance(self, *, minutes: int) -> Report:

@@ -10,10 +10,11 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTEXT_HEADER = "X-CompanyOS-Context"
-SIGNATURE_HEADER = "X-CompanyOS-Signature"
-REPORT_HEADER = "X-CompanyOS-Report"
+CONTEXT_HEADER = "x-companyos-context"
+SIGNATURE_HEADER = "x-companyos-signature"
+REPORT_HEADER = "x-companyos-report"
 SIGNED_HEADERS = frozenset({"if-match", "idempotency-key"})
+"""Names of headers are in lower case, as in ASGI."""
 
 CONTROL_LIFETIME_S = 60.0
 """Validity of a control call after it was signed, by the wall clock."""
