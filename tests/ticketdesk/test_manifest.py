@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-import companyos.contract
 import companyos_ticketdesk.main
 from companyos_shared.framework.testing import ServiceHarness
-from companyos_shared.wire.company import ReasonCode
 
 LONGEST_ANSWER_BYTES = 4000
 
@@ -47,10 +45,6 @@ def test_the_schemas_of_tickets_comments_and_links_have_examples() -> None:
         for name in [*bodies, "LinkRemoval", *answers, "LinkedTicket", "ChecklistItemView"]
         if not schemas[name].get("examples")
     ] == []
-
-
-def test_the_reasons_are_those_of_the_contract() -> None:
-    assert [code.value for code in ReasonCode] == [code.value for code in companyos.contract.ReasonCode]
 
 
 async def test_default_responses_are_short() -> None:

@@ -60,7 +60,6 @@ __all__ = [
     "Modality",
     "OpenedEpisode",
     "Outcome",
-    "ReasonCode",
     "ResetOptions",
     "RewardScale",
     "RowDiff",
@@ -139,20 +138,6 @@ class FinishOutcome(StrEnum):
     DONE = "done"
     REFUSED = "refused"
     IMPOSSIBLE = "impossible"
-
-
-class ReasonCode(StrEnum):
-    """Reason for closing, cancelling or rejecting work, or for finding it impossible."""
-
-    COMPLETED = "completed"
-    DUPLICATE = "duplicate"
-    REQUIREMENT_NOT_MET = "requirement_not_met"
-    POLICY_VIOLATION = "policy_violation"
-    NOT_ENTITLED = "not_entitled"
-    FRAUD_SUSPECTED = "fraud_suspected"
-    NO_APPROVER = "no_approver"
-    DATA_UNAVAILABLE = "data_unavailable"
-    WITHDRAWN = "withdrawn"
 
 
 SHIFT_PREFIX = "shift-"

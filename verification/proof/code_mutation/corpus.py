@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import orjson
 
-from companyos.contract import FinishOutcome, ReasonCode
+from companyos.contract import FinishOutcome
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.evaluation import Evidence, FinishDeclaration, TaskRubric
 from companyos_gateway.evaluation.evidence import RecordedCall
@@ -21,6 +21,7 @@ from companyos_gateway.scenarios.blocks.task import RubricFactory, ScenarioCase
 from companyos_gateway.scenarios.rescoring import to_episode_verdict
 from companyos_gateway.scenarios.shifts import find_scenario
 from companyos_shared.streams import Stream
+from companyos_shared.wire.company import ReasonCode
 from companyos_shared.wire.control import Change
 from verification.proof.code_mutation.call_tracing import Function, trace_calls
 from verification.proof.code_mutation.shift_variants import SHIFT_VARIANTS

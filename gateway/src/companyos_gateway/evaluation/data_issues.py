@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from companyos.contract import ReasonCode
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.cases import Refusal
 from companyos_gateway.evaluation.evidence import Evidence, same_value
+from companyos_shared.wire.company import ReasonCode
 from companyos_shared.wire.control import Change, Row
 
 KIND_OF_REASON = {

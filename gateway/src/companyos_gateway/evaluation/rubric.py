@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from companyos.contract import FinishOutcome, ReasonCode
+from companyos.contract import FinishOutcome
 from companyos_gateway.evaluation.evidence import Evidence
 from companyos_gateway.evaluation.milestones import Milestone, scale_milestones
 from companyos_gateway.evaluation.mismatch import Mismatch
+from companyos_shared.wire.company import ReasonCode
 
 DECLARED_CHECK_ID = "declared"
 """ID of the check on the declaration with `finish`, which is part of every rubric."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from companyos.contract import ReasonCode
 from companyos_gateway.evaluation import row_views
 from companyos_gateway.evaluation.change_policy import (
     Allowance,
@@ -24,6 +23,7 @@ from companyos_gateway.evaluation.mismatch import (
     one_of,
     row_path,
 )
+from companyos_shared.wire.company import ReasonCode
 from companyos_shared.wire.control import Change, Row
 
 TICKETDESK = row_views.TICKETDESK

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from companyos.contract import FinishOutcome, ReasonCode
+from companyos.contract import FinishOutcome
 from companyos_gateway.browser.asgi_client import AppForEpisode
 from companyos_gateway.engine.episode import Episode
 from companyos_gateway.engine.errors import GatewayError, UnknownServiceError
@@ -46,6 +46,7 @@ from companyos_gateway.ui.home import static_mounts
 from companyos_gateway.ui.page_requests import SEE_OTHER, begin_session, page_or_error, submitted
 from companyos_shared.pages import HEADERS, FormResult, Shell, Templates, result_of_query
 from companyos_shared.web.lazy_routes import LazyRouter
+from companyos_shared.wire.company import ReasonCode
 from companyos_shared.wire.problem import ProblemBody
 
 
