@@ -256,6 +256,18 @@ async def test_a_request_whose_id_is_neither_text_nor_a_whole_number_is_rejected
     assert (await gateway.state("mine"))["step_count"] == 0
 
 
+@pytest.mark.parametrize("params", [{}, {"params": {}}, {"params": {"uri": "http://a"}}])
+async def test_a_method_that_is_not_supported_is_named(gateway: NotesGateway, params: dict[str, Any]) -> None:
+    for method in ("none", "resources/list", "resources/subscribe", "completion/complete"):
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, **params}
+        error = (await gateway.http.post("/v1/mcp", json=request, headers=HEADERS)).json()["error"]
+        accepted = "initialize, logging/setLevel, ping, tools/call, tools/list"
+        assert error == {
+            "code": -32601,
+            "message": f'method-not-found: method must be one of {accepted}; got "{method}".',
+        }
+
+
 async def test_a_notification_has_no_id_and_is_accepted(gateway: NotesGateway) -> None:
     sent = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert (await gateway.http.post("/v1/mcp", json=sent, headers=HEADERS)).status_code == 202

@@ -23,6 +23,7 @@ from companyos_gateway.engine.episode import VERSION
 from companyos_gateway.engine.errors import EpisodeDoneError, GatewayError, InternalError, InvalidActionError
 from companyos_gateway.engine.observations import StepObservation
 from companyos_gateway.engine.toolbox import Tool
+from companyos_gateway.middleware.json_rpc import MCP_METHODS
 from companyos_gateway.runtime import GatewayRuntime
 
 INSTRUCTIONS = (
@@ -36,16 +37,6 @@ _log = logging.getLogger(__name__)
 
 class ToolOnOtherServerError(InvalidActionError):
     status, code, title = 422, "tool-not-on-server", "Tool not available on this server"
-
-
-_UNSUPPORTED = (
-    mcp.types.ListPromptsRequest,
-    mcp.types.GetPromptRequest,
-    mcp.types.ListResourcesRequest,
-    mcp.types.ListResourceTemplatesRequest,
-    mcp.types.ReadResourceRequest,
-)
-"""Requests to which FastMCP would respond with empty lists; without them it does not announce the capabilities."""
 
 
 class UnmodifiedTool(ServedTool):
@@ -103,8 +94,10 @@ def make_app(runtime: GatewayRuntime) -> StarletteWithLifespan:
         dereference_schemas=False,
         strict_input_validation=False,
     )
-    for request in _UNSUPPORTED:
-        server._mcp_server.request_handlers.pop(request, None)  # FastMCP has no option for it
+    handlers: dict[Any, Any] = server._mcp_server.request_handlers  # FastMCP has no option for it
+    for request in list(handlers):
+        if request.model_fields["method"].default not in MCP_METHODS:
+            del handlers[request]  # otherwise it would announce prompts and resources
     return server.http_app(path="/", stateless_http=True, json_response=True, host_origin_protection=False)
 
 

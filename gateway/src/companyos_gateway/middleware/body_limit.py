@@ -19,8 +19,8 @@ from companyos_gateway.middleware.error_responses import PROBLEM_HEADER, problem
 from companyos_gateway.middleware.json_rpc import (
     MCP_PATH,
     JsonRpcRequestError,
-    check_id,
     check_params,
+    check_request,
     is_mcp_path,
     parse_leniently,
 )
@@ -74,7 +74,7 @@ class BodyLimitMiddleware:
                 scope[JSON_SCOPE_KEY] = parse_object(body) if body else {}
             serves_mcp = is_mcp_path(path)
             if serves_mcp:
-                check_id(scope[JSON_SCOPE_KEY])
+                check_request(scope[JSON_SCOPE_KEY])
             if serves_mcp or path == MCP_PATH:
                 check_params(scope[JSON_SCOPE_KEY])
         except RateLimitedError as problem:

@@ -22,6 +22,9 @@ MCP_PATHS = (
 )
 """Paths that serve the complete MCP protocol."""
 
+MCP_METHODS = ("initialize", "logging/setLevel", "ping", "tools/call", "tools/list")
+"""Methods of the requests that these paths serve."""
+
 _PATTERNS = tuple(compile_path(path)[0] for path in MCP_PATHS)
 _PARAM_TYPES = (("session_id", str, "a string"), ("name", str, "a string"), ("arguments", dict, "an object"))
 _SERVER_ERRORS = 500
@@ -61,14 +64,20 @@ def is_mcp_path(path: str) -> bool:
     return any(pattern.match(path) for pattern in _PATTERNS)
 
 
-def check_id(request: dict[str, Any]) -> None:
-    """Raise JsonRpcRequestError for a request whose id is neither a string nor an integer.
+def check_request(request: dict[str, Any]) -> None:
+    """Raise JsonRpcRequestError for a request whose id is neither a string nor an integer, or whose method is unknown.
 
-    The MCP server would not answer it, because it treats it as a notification.
+    The MCP server would treat the former as a notification, and name the parameters as the cause of the latter.
     """
-    if "method" in request and "id" in request and not _is_id(request["id"]):
+    if "method" not in request or "id" not in request:
+        return
+    if not _is_id(request["id"]):
         text = "invalid-request: id must be a string or an integer."
         raise JsonRpcRequestError(request, JsonRpcErrorCode.INVALID_REQUEST, text)
+    method = request["method"]
+    if isinstance(method, str) and method not in MCP_METHODS:
+        text = f'method-not-found: method must be one of {", ".join(MCP_METHODS)}; got "{method}".'
+        raise JsonRpcRequestError(request, JsonRpcErrorCode.METHOD_NOT_FOUND, text)
 
 
 def check_params(request: dict[str, Any]) -> None:
