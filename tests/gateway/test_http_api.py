@@ -71,6 +71,8 @@ async def test_the_openapi_document_contains_every_problem_code(gateway: NotesGa
     [
         ({"sed": 1}, 'unknown option "sed"; accepted: scenario, seed, '),
         ({"seed": "x"}, 'seed: must be a valid integer; got "x"'),
+        ({"chaos": 9}, "chaos: must be one of 0 calm, 1 light, "),
+        ({"episode_id": "a b"}, "episode_id: must match pattern '^[A-Za-z0-9_-]"),
         ({"toolset": "none"}, "toolset: must be 'all' or 'task'; got \"none\""),
     ],
 )

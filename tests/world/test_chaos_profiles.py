@@ -46,7 +46,7 @@ def test_both_marks_are_used() -> None:
 
 
 def test_a_level_without_a_profile_is_rejected() -> None:
-    with pytest.raises(ChaosError, match="level 9"):
+    with pytest.raises(ChaosError, match="got 9"):
         profile_for(9)
 
 

@@ -14,7 +14,6 @@ from openenv.core.env_server.types import Observation
 from companyos.contract import SHIFT_PREFIX, SHIFT_SIZES, CompanySize, Modality, ResetOptions
 from companyos.signed_evidence import EvidenceSigner
 from companyos_gateway.browser.window_manager import WindowManager
-from companyos_gateway.chaos import levels, profile_for
 from companyos_gateway.engine.concurrency import start_task
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import Episode
@@ -23,7 +22,6 @@ from companyos_gateway.engine.errors import (
     EpisodeQuarantinedError,
     GatewayError,
     InternalError,
-    InvalidResetError,
     ServicesUnavailableError,
     UnknownScenarioError,
 )
@@ -130,12 +128,6 @@ class GatewayRuntime:
             sizes = " or ".join(f"-{size}" for size in CompanySize if size is not CompanySize.SMALL)
             names = f"{available}; append {sizes} for a larger company"
             raise UnknownScenarioError(f"{error.detail} Available scenarios: {names}.") from error
-        except InvalidResetError as error:
-            if options.chaos in levels():
-                raise
-            levels_text = ", ".join(f"{level} {profile_for(level).name}" for level in levels())
-            accepted = f"{levels_text}, or 5 to 8 if an installed package has that level"
-            raise InvalidResetError(f"chaos must be one of {accepted}; got {options.chaos}") from error
         except GatewayError:
             raise
         except Exception as error:

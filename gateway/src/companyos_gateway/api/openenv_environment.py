@@ -15,8 +15,10 @@ from openenv.core.env_server.types import Action, EnvironmentMetadata, Observati
 from openenv.core.rubrics.base import Rubric
 from openenv.core.rubrics.containers import RubricDict
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from companyos.contract import ENVIRONMENT, CompanyOSState, ResetOptions
+from companyos_gateway.chaos import describe_unknown_level
 from companyos_gateway.engine.argument_errors import describe_invalid_value
 from companyos_gateway.engine.engine import EpisodeEngine
 from companyos_gateway.engine.episode import VERSION, Episode
@@ -165,12 +167,17 @@ def reset_options(values: dict[str, Any]) -> ResetOptions:
     except ValidationError as error:
         items = error.errors()
         unknown = [str(item["loc"][0]) for item in items if item["type"] == "extra_forbidden" and len(item["loc"]) == 1]
-        errors = [{"place": _field_path(item["loc"]), "reason": describe_invalid_value(item)} for item in items]
+        errors = [{"place": _field_path(item["loc"]), "reason": _reason(item)} for item in items]
         details = [f"{item['place']}: {item['reason']}" for item in errors if item["place"] not in unknown]
         if unknown:
             names = ", ".join(f'"{name}"' for name in unknown)
             details.append(f"unknown option {names}; accepted: {', '.join(ResetOptions.model_fields)}")
         raise InvalidResetError("; ".join(details), errors=errors) from None
+
+
+def _reason(item: ErrorDetails) -> str:
+    is_level = item["loc"] == ("chaos",) and item["type"].endswith("_than_equal")
+    return describe_unknown_level(item["input"]) if is_level else describe_invalid_value(item)
 
 
 @contextmanager

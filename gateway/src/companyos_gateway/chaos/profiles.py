@@ -80,8 +80,14 @@ def profile_for(level: int) -> Profile:
     """Return the profile of a level. Raises ChaosError if no profile has the level."""
     found = _profiles().get(level)
     if found is None:
-        raise ChaosError(f"{PROFILE_FOLDER.name}: no profile has level {level}")
+        raise ChaosError(f"chaos {describe_unknown_level(level)}")
     return found
+
+
+def describe_unknown_level(level: int) -> str:
+    """Return which levels are accepted, worded to follow the name of the option."""
+    accepted = ", ".join(f"{each} {profile.name}" for each, profile in sorted(_profiles().items()))
+    return f"must be one of {accepted}, or 5 to {MAX_CHAOS} if an installed package has that level; got {level}"
 
 
 def levels() -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -113,7 +114,7 @@ def _requirement(rule: str, schema: dict[str, Any], accepted: Any) -> str:
 
 def describe_invalid_value(error: Mapping[str, Any]) -> str:
     """Return the requirement of a Pydantic error, with the value if the error is about one."""
-    text = str(error["msg"]).replace("Input should ", "must ", 1)
+    text = re.sub(r"^\w+ should ", "must ", str(error["msg"]))
     names_value = error["loc"] and error["type"] not in _WITHOUT_VALUE and not isinstance(error["input"], bytes)
     return f"{text}; got {_shorten(error['input'])}" if names_value else text
 
