@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from typer.testing import CliRunner
 
 from companyos.cli.main import app
@@ -16,6 +18,7 @@ from companyos.contract import EpisodeRecord, EpisodeVerdict, FeatureCount, Outc
 from companyos.runner import summarise
 from companyos.runner.plots import draw_curves, return_points, success_points
 from companyos.runner.statistics import pass_ks, return_interval, steps_ratio, success_interval, wilson_interval
+from companyos_gateway.scenarios.shift_features import Feature
 from tests.client.builders import a_record
 
 
@@ -40,9 +43,23 @@ def test_the_tickets_with_a_feature_of_shifts_are_summed_by_policy() -> None:
 
     table = features_table({"slow": [shift(freeze=(3, 1)), shift(freeze=(2, 2), sole_assignee=(1, 0))], "p": [shift()]})
     assert table is not None
-    assert [column.header for column in table.columns] == ["policy", "freeze", "sole assignee"]
-    assert [list(column.cells) for column in table.columns] == [["slow", "p"], ["3 of 5", "-"], ["0 of 1", "-"]]
+    assert [column.header for column in table.columns] == ["feature", "slow", "p"]
+    assert [list(column.cells) for column in table.columns] == [
+        ["freeze", "sole assignee"],
+        ["3 of 5", "0 of 1"],
+        ["-", "-"],
+    ]
     assert features_table({"p": [a_record()]}) is None
+
+
+def test_the_names_of_all_features_are_shown_completely_in_a_narrow_terminal() -> None:
+    features = {feature.value: FeatureCount(tickets=12, solved=5) for feature in Feature}
+    verdict = EpisodeVerdict(potential=0.0, success=False, damage=(), rejections=0, checks=(), features=features)
+    record = a_record().model_copy(update={"verdict": verdict})
+    shown = StringIO()
+    Console(width=80, file=shown).print(features_table({f"package.module:Policy{n}": [record] for n in range(4)}))
+    assert [name for name in features if f"{name.replace('_', ' ')} " not in shown.getvalue()] == []
+    assert "…" not in shown.getvalue()
 
 
 @pytest.mark.parametrize("with_oracle", [True, False])

@@ -80,7 +80,7 @@ def _format_ratio(ratio: float | None) -> str:
 
 
 def features_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table | None:
-    """Return a table with one row per policy: how many of the tickets that ask for a feature of shifts it solved.
+    """Return a table with one row per feature of shifts: how many of the tickets that ask for it each policy solved.
 
     None if no episode is a shift.
     """
@@ -89,12 +89,12 @@ def features_table(records: Mapping[str, Sequence[EpisodeRecord]]) -> Table | No
     if not names:
         return None
     table = plain_table("tickets solved, by what shifts ask for")
-    table.add_column("policy", style="bold")
+    table.add_column("feature", style="bold", no_wrap=True)
+    for policy in counts:
+        table.add_column(policy, justify="right", overflow="fold")
     for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
-    for policy, found in counts.items():
-        cells = [found.get(name) for name in names]
-        table.add_row(policy, *("-" if one is None else f"{one[1]} of {one[0]}" for one in cells))
+        cells = [found.get(name) for found in counts.values()]
+        table.add_row(name.replace("_", " "), *("-" if one is None else f"{one[1]} of {one[0]}" for one in cells))
     return table
 
 
