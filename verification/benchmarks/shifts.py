@@ -44,22 +44,27 @@ PLAYED = (*SHIFT_SIZES, "day-large")
 
 @dataclass
 class Tally:
-    """Results of one policy: whether each shift and case was solved, and the solved and total tickets per feature."""
+    """Results of one policy: whether each shift and case was solved, and the total and solved tickets per feature."""
 
     shifts: list[bool] = field(default_factory=list)
     cases: list[bool] = field(default_factory=list)
     features: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unjudged: list[str] = field(default_factory=list)
+    """Episodes that ended with an infrastructure error."""
 
     def add(self, result: EpisodeResult) -> None:
         """Count an episode."""
-        assert result.verdict is not None, result.place
-        self.merge([Tally([result.success], list(result.verdict.cases.values()), dict(result.verdict.features))])
+        if result.verdict is None:
+            self.unjudged.append(result.place)
+        else:
+            self.merge([Tally([result.success], list(result.verdict.cases.values()), dict(result.verdict.features))])
 
     def merge(self, others: Iterable[Tally]) -> Tally:
         """Add the results of other tallies, and return this tally."""
         for other in others:
             self.shifts += other.shifts
             self.cases += other.cases
+            self.unjudged += other.unjudged
             for name, counts in other.features.items():
                 before = self.features.get(name, (0, 0))
                 self.features[name] = before[0] + counts[0], before[1] + counts[1]
@@ -176,7 +181,7 @@ def _jobs(seeds: int, played: Sequence[int], sizes: Sequence[str]) -> Iterator[t
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play the shifts and write the page."""
+    """Play the shifts and write the page; after an infrastructure error, name its episode and write nothing."""
     parser = argparse.ArgumentParser(prog="python -m verification.benchmarks.shifts", description=__doc__)
     parser.add_argument("--seeds", type=int, default=10, help="shifts of each size and level (default: 10)")
     parser.add_argument(
@@ -198,6 +203,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for future in track(futures, "Playing", disable=not sys.stderr.isatty()):
             for cell, tally in future.result().items():
                 tallies.setdefault(cell, Tally()).merge([tally])
+    unjudged = [f"shift-{size}: {place}\n" for (_, size, _), tally in tallies.items() for place in tally.unjudged]
+    if unjudged:
+        sys.stderr.write(f"No page was written, because some episodes were not judged:\n{''.join(unjudged)}")
+        return 1
     given = sys.argv[1:] if arguments is None else arguments
     command = "make shifts" + (f' ARGS="{" ".join(given)}"' if given else "")
     options.out.mkdir(parents=True, exist_ok=True)
