@@ -64,5 +64,27 @@ async def test_an_error_about_the_whole_document_does_not_quote_it(
     assert "got" not in answer.json()["detail"]
 
 
+async def test_an_unknown_query_parameter_is_named_with_the_accepted_ones(alone: httpx.AsyncClient) -> None:
+    operations = (await alone.get("/openapi.json")).json()["paths"]
+    operations = {path: methods for path, methods in operations.items() if not path.startswith("/control/")}
+    for path, methods in operations.items():
+        for method, operation in methods.items():
+            answer = await alone.request(method, f"{path}?limt=3&limt=4")
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid-arguments"), (method, path)
+            accepted = sorted(one["name"] for one in operation.get("parameters", ()) if one["in"] == "query")
+            reason = f"must be one of {', '.join(accepted)}" if accepted else "this route has no query parameters"
+            assert answer.json()["detail"] == f"limt: unknown; {reason}"
+
+
+async def test_a_call_with_unknown_query_parameters_takes_no_fault(alone: httpx.AsyncClient) -> None:
+    operations = (await alone.get("/openapi.json")).json()["paths"].items()
+    path = next(path for path, methods in operations if "get" in methods and "{" not in path)
+    reset = await alone.post("/control/reset", json={"faults": [{"kind": "unavailable"}]})
+    assert reset.status_code == 200
+    rejected = await alone.get(f"{path}?{'&'.join(f'unknown{number}=1' for number in range(500))}")
+    assert len(rejected.json()["errors"]) == 10
+    assert [(await alone.get(path)).status_code for _ in range(2)] == [503, 200]
+
+
 def _first(rows: Any) -> dict[str, Any]:
     return rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}

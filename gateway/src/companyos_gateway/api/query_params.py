@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from fastapi import Depends, Request
-from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
-from fastapi.params import Query
 from fastapi.routing import APIRoute
+
+from companyos_shared.web.query_params import unknown_query_params
 
 
 async def reject_unknown_query_params(request: Request) -> None:
     """Raise RequestValidationError for query parameters that the route does not declare."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)
-    known = {param.alias for param in get_flat_params(route.dependant) if isinstance(param.field_info, Query)}
-    unknown = [name for name in request.query_params if name not in known]
+    unknown = unknown_query_params(route, request.query_params)
     if unknown:
-        accepted = f"must be one of {', '.join(sorted(known))}" if known else "this route has no query parameters"
         raise RequestValidationError(
-            [{"type": "extra_forbidden", "loc": ("query", name), "msg": f"unknown; {accepted}"} for name in unknown]
+            [{"type": "extra_forbidden", "loc": ("query", name), "msg": reason} for name, reason in unknown]
         )
 
 

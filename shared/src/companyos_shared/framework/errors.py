@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from companyos_shared.web.problems import allow_header, http_error_detail, problem_response
 from companyos_shared.wire.problem import PROBLEM_MEDIA_TYPE, ProblemBody
 
-_MAX_ERRORS = 10
+MAX_ERRORS = 10
+"""Errors of a request that are listed."""
 _LONGEST_VALUE = 80
 _QUOTED = re.compile(r"'([^']*)'")
 _REQUIREMENTS = {
@@ -62,7 +63,7 @@ class ServiceError(Exception):
     @classmethod
     def of_places(cls, places: Iterable[tuple[str, Mapping[str, Any]]]) -> Self:
         """Return an error that lists the first ten of the (place, Pydantic error) pairs."""
-        errors = [{"place": place, "reason": invalid_reason(error)} for place, error in islice(places, _MAX_ERRORS)]
+        errors = [{"place": place, "reason": invalid_reason(error)} for place, error in islice(places, MAX_ERRORS)]
         return cls("; ".join(f"{error['place']} {error['reason']}" for error in errors), errors=errors)
 
     def body(self) -> ProblemBody:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 
+from fastapi.routing import APIRoute
+from starlette.datastructures import QueryParams
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from companyos_shared.failpoints import failpoint
@@ -25,7 +27,9 @@ from companyos_shared.framework.call import SCOPE_KEY, Call
 from companyos_shared.framework.change_capture import ChangeStamp, stamp_changes
 from companyos_shared.framework.episodes import Episodes
 from companyos_shared.framework.errors import (
+    MAX_ERRORS,
     InternalError,
+    InvalidArgumentsError,
     MalformedBodyError,
     ServiceError,
     StepSupersededError,
@@ -39,6 +43,7 @@ from companyos_shared.framework.storage import STORAGE_ERRORS, commit, rollback,
 from companyos_shared.streams import digest
 from companyos_shared.telemetry.operation import OperationScope
 from companyos_shared.telemetry.tracing import Span, Traces
+from companyos_shared.web.query_params import unknown_query_params
 from companyos_shared.wire.context import CallContext, op_id
 from companyos_shared.wire.control import AuditLine, Report
 from companyos_shared.wire.strict_json import MAX_BODY_BYTES, MalformedJsonError, parse_object
@@ -116,8 +121,10 @@ class ServiceMiddleware:
         if self._standalone is not None:
             is_control = scope["path"].startswith(CONTROL_PREFIX)
             _check_json(body, is_control=is_control)
-            is_operation = self._episodes.service.has_operation(scope)
-            return self._standalone.context(is_write=not _is_read(scope), is_operation=is_operation)
+            operation = self._episodes.service.find_operation(scope)
+            if operation is not None:
+                _check_query_params(operation, scope)  # the gateway checks those of its calls itself
+            return self._standalone.context(is_write=not _is_read(scope), is_operation=operation is not None)
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if self._key is None:
             raise UnsignedCallError("The service has no key to verify signatures.")
@@ -280,6 +287,13 @@ def _check_json(body: bytes, *, is_control: bool) -> None:
             parse_object(body, **limits)
     except MalformedJsonError as error:
         raise MalformedBodyError(f"{error.code}: {error}") from error
+
+
+def _check_query_params(operation: APIRoute, scope: Scope) -> None:
+    unknown = unknown_query_params(operation, QueryParams(scope["query_string"]))[:MAX_ERRORS]
+    if unknown:
+        errors = [{"place": name, "reason": reason} for name, reason in unknown]
+        raise InvalidArgumentsError("; ".join(f"{name}: {reason}" for name, reason in unknown), errors=errors)
 
 
 def _conditional_headers(scope: Scope) -> list[str]:

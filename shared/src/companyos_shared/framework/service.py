@@ -70,10 +70,10 @@ class Service(Generic[SeedT]):
             router.routes.extend(routes)  # added directly, because include_router would build them again
         return router
 
-    def has_operation(self, scope: Scope) -> bool:
-        """Return whether an operation has the path and the method of a request. A page is not an operation."""
+    def find_operation(self, scope: Scope) -> APIRoute | None:
+        """Return the operation with the path and the method of a request, if any. A page is not an operation."""
         routes = (route for route in self.router.routes if isinstance(route, APIRoute) and route.include_in_schema)
-        return any(route.matches(scope)[0] is Match.FULL for route in routes)
+        return next((route for route in routes if route.matches(scope)[0] is Match.FULL), None)
 
     def source_of(self, content: bytes) -> str:
         """Return the source id of a seed document, given as JSON."""
