@@ -94,7 +94,7 @@ def test_the_two_commands_need_no_docker_and_no_account(target: str) -> None:
 
 def test_the_two_commands_install_packages_from_the_configured_index() -> None:
     written = [ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "docker-compose.yml", *ROOT.glob(".ci/*")]
-    written += [*ROOT.glob("services/*/Dockerfile"), ROOT / "gateway" / "Dockerfile"]
+    written += [*ROOT.glob("deploy/*/Dockerfile"), ROOT / "gateway" / "Dockerfile"]
     for path in written:
         hosts = set(re.findall(r"https?://([^/\s\"':}]+)", path.read_text()))
         assert hosts <= {"127.0.0.1", "localhost", "ticketdesk", "datahub", "approvalflow"}, path
