@@ -32,6 +32,19 @@ class EpisodePage:
         """Open a page of the apps."""
         self.page.goto(f"{self.root}{path}")
 
+    def capture(self) -> bytes:
+        """Return a screenshot of the page as PNG, at the second attempt if Chromium refuses the first."""
+        from playwright.sync_api import Error as PlaywrightError
+
+        from companyos_gateway.browser.window import REFUSED_CAPTURE
+
+        try:
+            return bytes(self.page.screenshot())
+        except PlaywrightError as error:
+            if REFUSED_CAPTURE not in str(error):
+                raise
+            return bytes(self.page.screenshot())
+
     def _count_load(self) -> None:
         self.loads += 1
 

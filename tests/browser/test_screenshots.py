@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
@@ -214,14 +215,38 @@ async def test_no_screenshot_shows_the_return(env: CompanyOSEnv) -> None:
 
 async def test_a_page_that_was_redrawn_in_part_looks_as_before() -> None:
     from companyos_gateway.browser.playwright_backend import Chromium
+    from companyos_gateway.browser.window import capture
 
     chromium = Chromium(None)
     try:
         page = await (await chromium.browser()).new_page()
         await page.set_content(CARD)
-        before = await page.screenshot()
+        before = await capture(page)
         for _ in range(5):
             await page.evaluate(REDRAW_IN_PART)
-            assert await page.screenshot() == before
+            assert await capture(page) == before
     finally:
         await chromium.aclose()
+
+
+@pytest.mark.parametrize(("refusals", "is_taken"), [(0, True), (1, True), (2, False)])
+async def test_a_capture_that_chromium_refuses_is_repeated_once(refusals: int, is_taken: bool) -> None:
+    from playwright.async_api import Error as PlaywrightError
+
+    from companyos_gateway.browser.window import capture
+
+    class RefusingPage:
+        """A page whose first captures Chromium refuses, which no real page does reliably."""
+
+        captures = 0
+
+        async def screenshot(self, **_options: object) -> bytes:
+            self.captures += 1
+            if self.captures <= refusals:
+                raise PlaywrightError("Protocol error (Page.captureScreenshot): Unable to capture screenshot")
+            return b"png"
+
+    page = RefusingPage()
+    with nullcontext() if is_taken else pytest.raises(PlaywrightError):
+        assert await capture(page) == b"png"
+    assert page.captures == min(refusals + 1, 2)

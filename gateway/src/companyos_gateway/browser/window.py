@@ -34,6 +34,9 @@ _PAGE_HEIGHT_JS: Final = "() => document.documentElement.scrollHeight"
 _POINTER_REST_POSITION: Final = (-10, -10)
 """Position of the pointer between actions, outside the page."""
 
+REFUSED_CAPTURE: Final = "Unable to capture screenshot"
+"""Error of Chromium at a few captures, which succeed when they are repeated."""
+
 _SCREENSHOT_OPTIONS: Final[dict[str, Any]] = {"type": "png", "animations": "disabled", "caret": "hide", "scale": "css"}
 _CONTEXT_OPTIONS: Final[dict[str, Any]] = {
     "accept_downloads": False,
@@ -113,7 +116,7 @@ class Window:
     async def take_screenshot(self, free_actions_left: int) -> Screenshot:
         """Return a screenshot with the accessible elements; raises WindowError."""
         async with _raise_window_errors(SCREENSHOT_TIMEOUT_S):
-            png = await self._page.screenshot(**_SCREENSHOT_OPTIONS)
+            png = await capture(self._page)
             snapshot = await self._page.locator("body").aria_snapshot()
             page_data = await self._page.evaluate(_elements_js())
         return Screenshot(
@@ -161,9 +164,19 @@ async def screenshot_html(browser: Any, html: str, width: int) -> bytes:
             await page.set_content(html)
             height = min(max(await page.evaluate(_PAGE_HEIGHT_JS), MIN_SCREENSHOT_HEIGHT), MAX_SCREENSHOT_HEIGHT)
             await page.set_viewport_size({"width": width, "height": height})
-            return bytes(await page.screenshot(**_SCREENSHOT_OPTIONS))
+            return await capture(page)
         finally:
             await context.close()
+
+
+async def capture(page: Any) -> bytes:
+    """Return a screenshot of a page as PNG, at the second attempt if Chromium refuses the first."""
+    try:
+        return bytes(await page.screenshot(**_SCREENSHOT_OPTIONS))
+    except PlaywrightError as error:
+        if REFUSED_CAPTURE not in str(error):
+            raise
+        return bytes(await page.screenshot(**_SCREENSHOT_OPTIONS))
 
 
 @asynccontextmanager
